@@ -69,18 +69,14 @@ bool KeyValues::equals(std::string_view key, std::string_view expected) const {
   return value != nullptr ? *value == expected : expected.empty();
 }
 
-void check_key(const char* what, std::string_view key) {
+void check_key(std::string_view what, std::string_view key) {
   check(key.size() <= Store::kMaxKey, what, ": the key has ", key.size(), " bytes, at most ", Store::kMaxKey,
         " are possible: ", quoted(key));
 }
 
-void check_value(const char* what, std::string_view value) {
+void check_value(std::string_view what, std::string_view value) {
   check(value.size() <= Store::kMaxValue, what, ": the value has ", value.size(), " bytes, at most ", Store::kMaxValue,
         " are possible; write larger data to a file and store its path");
-}
-
-void check_keys(const char* what, const std::vector<std::string>& keys) {
-  for (const std::string& key : keys) check_key(what, key);
 }
 
 void check_not_forked(uint32_t process, const char* what) {

@@ -8,7 +8,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace tandem::distributed::detail {
 
@@ -18,7 +17,7 @@ using Value = std::shared_ptr<const std::string>;
 class KeyValues {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
-  /// What an entry costs in addition to its key and its value.
+  /// The bytes that an entry costs in addition to its key and its value.
   static constexpr std::size_t kEntryBytes = 128;
 
   explicit KeyValues(std::size_t max_bytes = kMaxBytes) : max_bytes_(max_bytes) {}
@@ -51,9 +50,8 @@ class KeyValues {
 };
 
 /// Throw Error if the key or the value is too long; `what` names the caller ("HashStore::set").
-void check_key(const char* what, std::string_view key);
-void check_value(const char* what, std::string_view value);
-void check_keys(const char* what, const std::vector<std::string>& keys);
+void check_key(std::string_view what, std::string_view key);
+void check_value(std::string_view what, std::string_view value);
 /// Throws Error unless this process is `process`, which created the store `what`.
 void check_not_forked(uint32_t process, const char* what);
 /// The key for messages: in quotes, with escapes for unprintable bytes, cut after 100 bytes.

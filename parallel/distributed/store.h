@@ -60,11 +60,12 @@ class Store {
   std::atomic<Milliseconds> timeout_ = kDefaultTimeout;
 };
 
-/// Within one process: its threads act as ranks, mostly in tests. A forked child must make its own.
-class HashStore final : public Store {
+struct StoreState;
+
+/// What HashStore, FileStore and TCPStore have in common.
+class BuiltInStore : public Store {
  public:
-  HashStore();
-  ~HashStore() override;
+  ~BuiltInStore() override;
   void set(const std::string& key, std::string_view value) override;
   using Store::get;
   std::string get(const std::string& key, Milliseconds timeout) override;
@@ -75,30 +76,26 @@ class HashStore final : public Store {
   std::string compare_set(const std::string& key, std::string_view expected, std::string_view desired) override;
   bool delete_key(const std::string& key) override;
 
- private:
-  struct State;
-  std::unique_ptr<State> state_;
+ protected:
+  explicit BuiltInStore(std::unique_ptr<StoreState> state);
+  const std::unique_ptr<StoreState> state_;
+};
+
+/// Within one process: its threads act as ranks, mostly in tests. A forked child must make its own.
+class HashStore final : public BuiltInStore {
+ public:
+  HashStore();
 };
 
 /// A file that all processes can reach (on one machine, or on a shared file system with working locks). The
 /// file is a log, guarded by flock; it must be empty or absent when a job starts. A forked child may go on using
 /// the store.
-class FileStore final : public Store {
+class FileStore final : public BuiltInStore {
  public:
   /// Throws DistributedError if the file cannot be opened or was not written by a FileStore.
   explicit FileStore(std::string path);
-  ~FileStore() override;
-  void set(const std::string& key, std::string_view value) override;
-  using Store::get;
-  std::string get(const std::string& key, Milliseconds timeout) override;
-  int64_t add(const std::string& key, int64_t amount) override;
-  bool check(const std::vector<std::string>& keys) override;
-  std::string compare_set(const std::string& key, std::string_view expected, std::string_view desired) override;
-  bool delete_key(const std::string& key) override;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
+  using Store::wait;
+  void wait(const std::vector<std::string>& keys, Milliseconds timeout) override { Store::wait(keys, timeout); }
 };
 
 struct TCPStoreOptions {
@@ -113,27 +110,13 @@ struct TCPStoreOptions {
 
 /// One process (usually rank 0, or `tandem launch`) serves the others over TCP. Nothing is encrypted. The data is
 /// gone, and calls of the others fail, once the server's TCPStore has been destroyed. A forked child must make its own.
-class TCPStore final : public Store {
+class TCPStore final : public BuiltInStore {
  public:
   /// Connects to host:port, after starting the server if this process is to have it. Throws DistributedError
   /// when the port is taken, the host is unknown, nothing answers in time, or the job key is refused.
   TCPStore(std::string host, TCPStoreOptions options = {});
-  ~TCPStore() override;
   uint16_t port() const;
   std::string host() const override;
-  void set(const std::string& key, std::string_view value) override;
-  using Store::get;
-  std::string get(const std::string& key, Milliseconds timeout) override;
-  int64_t add(const std::string& key, int64_t amount) override;
-  bool check(const std::vector<std::string>& keys) override;
-  using Store::wait;
-  void wait(const std::vector<std::string>& keys, Milliseconds timeout) override;
-  std::string compare_set(const std::string& key, std::string_view expected, std::string_view desired) override;
-  bool delete_key(const std::string& key) override;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
 };
 
 /// Another store's keys under "PREFIX/".

@@ -81,7 +81,7 @@ std::string encode_reply_header(Status status, int64_t number, std::size_t text_
 
 /// Each of these throws Error if the bytes are not, or cannot become, what is expected.
 
-/// nullopt if the Hello is incomplete. Nothing may follow it. Of another version, only the number is read.
+/// nullopt if the Hello is incomplete. Nothing may follow it. If the version is another one, only its number is read.
 std::optional<Hello> parse_hello(Bytes bytes);
 Welcome parse_welcome(Bytes bytes);
 /// Bytes of the body that follows the first kLengthBytes; nullopt if these are incomplete.

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "tandem/parallel/distributed/store_state.h"
+
 namespace tandem::distributed::detail {
 
 void StoreService::handle(StoreClient& client, Request request) {
@@ -9,7 +11,7 @@ void StoreService::handle(StoreClient& client, Request request) {
     if (request.operation == Operation::kGet || request.operation == Operation::kWait)
       begin_wait(client, std::move(request));
     else
-      execute(client, request);
+      reply_at_once(client, request);
   } catch (const DistributedError& e) {
     client.reply(Status::kFailed, 0, std::make_shared<const std::string>(e.what()));
   } catch (const Error& e) {
@@ -17,31 +19,12 @@ void StoreService::handle(StoreClient& client, Request request) {
   }
 }
 
-void StoreService::execute(StoreClient& client, const Request& request) {
-  switch (request.operation) {
-    case Operation::kSet:
-      store(request.keys[0], request.value);
-      return client.reply(Status::kOk, 0, nullptr);
-    case Operation::kAdd: {
-      const int64_t sum = values_.sum(request.keys[0], request.number);
-      store(request.keys[0], std::to_string(sum));
-      return client.reply(Status::kOk, sum, nullptr);
-    }
-    case Operation::kCompareSet:
-      return compare_set(client, request);
-    case Operation::kDelete:
-      return client.reply(Status::kOk, values_.erase(request.keys[0]), nullptr);
-    default:
-      return client.reply(Status::kOk, values_.first_missing(request.keys) == request.keys.size(), nullptr);
-  }
-}
-
-void StoreService::compare_set(StoreClient& client, const Request& request) {
-  const std::string_view key = request.keys[0];
-  if (values_.equals(key, request.expected)) store(key, request.value);
-  Value now = values_.find(key);
-  const bool exists = now != nullptr;
-  client.reply(Status::kOk, exists, std::move(now));
+void StoreService::reply_at_once(StoreClient& client, const Request& request) {
+  const int64_t number = execute(
+      request, values_, [&](std::string_view key, std::string_view value) { store(key, value); },
+      [&](std::string_view key) { return values_.erase(key); });
+  client.reply(Status::kOk, number,
+               request.operation == Operation::kCompareSet ? values_.find(request.keys[0]) : nullptr);
 }
 
 void StoreService::store(std::string_view key, std::string_view value) {

@@ -1,4 +1,4 @@
-// What the server of a TCPStore does with requests, apart from sockets: the data, and who waits for which key.
+// How the server of a TCPStore carries out requests, apart from sockets: the data, and the clients that wait for keys.
 // One thread at a time.
 #pragma once
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace tandem::distributed::detail {
 
-/// Someone who has one request at a time.
+/// It has one request at a time.
 class StoreClient {
  public:
   virtual ~StoreClient() = default;
@@ -43,12 +43,11 @@ class StoreService {
 
  private:
   using Waiting = std::multimap<std::string, StoreClient*, std::less<>>;
-  void execute(StoreClient& client, const Request& request);
+  void reply_at_once(StoreClient& client, const Request& request);
   void store(std::string_view key, std::string_view value);
   void begin_wait(StoreClient& client, Request request);
   void finish_wait(StoreClient& client);
   void wait_for(StoreClient& client, std::size_t missing);
-  void compare_set(StoreClient& client, const Request& request);
 
   KeyValues values_;
   Waiting waiting_;  // by the first key that is missing
