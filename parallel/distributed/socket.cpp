@@ -39,6 +39,13 @@ bool wait_for(int fd, short events, const Deadline& deadline) {
   }
 }
 
+// After a call that has failed: waits until it may succeed, or throws ConnectionLost.
+void wait_to_repeat(const Descriptor& socket, short events, const Deadline& deadline) {
+  if (errno == EINTR) return;
+  if (errno != EAGAIN && errno != EWOULDBLOCK) throw ConnectionLost(text_of(errno));
+  if (!wait_for(socket.get(), events, deadline)) throw ConnectionLost("no answer in time");
+}
+
 // 0, or the error number of the failure.
 int connect_within(int fd, const addrinfo& address, const Deadline& deadline) {
   if (::connect(fd, address.ai_addr, address.ai_addrlen) == 0) return 0;
@@ -155,13 +162,10 @@ void set_options(int fd) {
 void send_all(const Descriptor& socket, std::string_view bytes, const Deadline& deadline) {
   while (!bytes.empty()) {
     const ssize_t sent = ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent >= 0) {
+    if (sent >= 0)
       bytes.remove_prefix(static_cast<std::size_t>(sent));
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (!wait_for(socket.get(), POLLOUT, deadline)) throw ConnectionLost("no answer in time");
-    } else if (errno != EINTR) {
-      throw ConnectionLost(text_of(errno));
-    }
+    else
+      wait_to_repeat(socket, POLLOUT, deadline);
   }
 }
 
@@ -174,11 +178,7 @@ void receive_some(const Descriptor& socket, std::size_t bytes, std::string& to, 
       return;
     }
     if (got == 0) throw ConnectionLost("the other side closed the connection");
-    if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      if (!wait_for(socket.get(), POLLIN, deadline)) throw ConnectionLost("no answer in time");
-    } else if (errno != EINTR) {
-      throw ConnectionLost(text_of(errno));
-    }
+    wait_to_repeat(socket, POLLIN, deadline);
   }
 }
 
