@@ -7,7 +7,7 @@
 #include <sstream>
 #include <thread>
 
-#include "tandem/core/base/clock.h"
+#include "tandem/parallel/distributed/deadline.h"
 
 namespace tandem::distributed {
 
@@ -16,6 +16,14 @@ namespace {
 // A rank asks the store every 1 to 1.1 s (watchdog.cpp) whether another one has failed, and then publishes its status.
 constexpr Milliseconds kForStatuses{1350}, kForFailure{1600}, kForReaders{500}, kPause{20};
 constexpr std::size_t kMaxError = 2000;
+
+// Asks again and again until done() or the time is over; returns whether it is done.
+template <class Done>
+bool wait_for(Milliseconds timeout, const Done& done) {
+  for (const detail::Deadline deadline(timeout); !done(); std::this_thread::sleep_for(kPause))
+    if (deadline.over()) return false;
+  return true;
+}
 
 std::string one_decimal(double seconds) {
   char text[32];
@@ -205,27 +213,17 @@ Board::Board(std::shared_ptr<Store> store, std::string prefix, int rank, int siz
 
 bool Board::failure_noticed() { return store_->check({key("trouble")}); }
 
-bool Board::wait_for_failure(Milliseconds timeout) {
-  const double end = seconds_now() + 1e-3 * static_cast<double>(timeout.count());
-  while (!store_->check({key("failure")})) {
-    if (seconds_now() > end) return false;
-    std::this_thread::sleep_for(kPause);
-  }
-  return true;
-}
-
 // Waits until every rank that the failed call needs, except those known to have ended, has published its status.
 void Board::collect(const Status& own, Statuses& statuses, Milliseconds timeout) {
-  const double end = seconds_now() + 1e-3 * static_cast<double>(timeout.count());
   statuses[static_cast<std::size_t>(rank_)] = own;
-  for (;; std::this_thread::sleep_for(kPause)) {
+  wait_for(timeout, [&] {
     for (int rank = 0; rank < size_; ++rank) {
       auto& status = statuses[static_cast<std::size_t>(rank)];
       const std::string status_key = key(concat("status/", rank));
       if (!status && store_->check({status_key})) status = Status::parse(store_->get(status_key, Milliseconds(1000)));
     }
-    if (complete(statuses, rank_, own.lost) || seconds_now() >= end) return;
-  }
+    return complete(statuses, rank_, own.lost);
+  });
 }
 
 void Board::publish(const Status& own) { store_->set(key(concat("status/", rank_)), own.text()); }
@@ -233,11 +231,12 @@ void Board::publish(const Status& own) { store_->set(key(concat("status/", rank_
 std::string Board::agree(const Status& own) {
   const std::string me = std::to_string(rank_);
   const bool first = store_->compare_set(key("trouble"), "", me) == me;
-  if (!first && wait_for_failure(kForFailure)) return store_->get(key("failure"), Milliseconds(1000));
+  const auto has_failed = [&] { return store_->check({key("failure")}); };
+  if (!first && wait_for(kForFailure, has_failed)) return store_->get(key("failure"), Milliseconds(1000));
   // If the first rank has ended meanwhile, the others' statuses are there, and the time is nearly over.
   Statuses statuses(static_cast<std::size_t>(size_));
-  if (!store_->check({key("failure")})) collect(own, statuses, first ? kForStatuses : Milliseconds(0));
-  if (store_->check({key("failure")})) return store_->get(key("failure"), Milliseconds(1000));
+  if (!has_failed()) collect(own, statuses, first ? kForStatuses : Milliseconds(0));
+  if (has_failed()) return store_->get(key("failure"), Milliseconds(1000));
   return store_->compare_set(key("failure"), "", explain(statuses, rank_));
 }
 
@@ -251,8 +250,7 @@ void Board::wait_for_readers() {
   std::vector<std::string> readers;
   for (int rank = 0; rank < size_; ++rank)
     if (rank != rank_ && !store_->check({key(concat("end/", rank))})) readers.push_back(key(concat("seen/", rank)));
-  const double end = seconds_now() + 1e-3 * static_cast<double>(kForReaders.count());
-  while (!store_->check(readers) && seconds_now() < end) std::this_thread::sleep_for(kPause);
+  wait_for(kForReaders, [&] { return store_->check(readers); });
 }
 
 std::string Board::settle(const std::string& message) {
@@ -276,18 +274,12 @@ void Board::arrive(const std::string& place) { store_->set(key(concat(place, "/"
 std::vector<int> Board::missing(const std::string& place, Milliseconds timeout, const std::function<bool()>& stop) {
   std::vector<std::string> keys;
   for (int rank = 0; rank < size_; ++rank) keys.push_back(key(concat(place, "/", rank)));
-  const double end = seconds_now() + 1e-3 * static_cast<double>(timeout.count());
-  while (!store_->check(keys)) {
-    if (seconds_now() < end && !(stop && stop())) {
-      std::this_thread::sleep_for(kPause);
-      continue;
-    }
-    std::vector<int> out;
-    for (int rank = 0; rank < size_; ++rank)
-      if (!store_->check({keys[static_cast<std::size_t>(rank)]})) out.push_back(rank);
-    return out;
-  }
-  return {};
+  bool all = false;
+  wait_for(timeout, [&] { return (all = store_->check(keys)) || (stop && stop()); });
+  std::vector<int> out;
+  for (int rank = 0; !all && rank < size_; ++rank)
+    if (!store_->check({keys[static_cast<std::size_t>(rank)]})) out.push_back(rank);
+  return out;
 }
 
 }  // namespace tandem::distributed

@@ -55,7 +55,6 @@ class Board {
   std::string key(const std::string& name) const { return prefix_ + name; }
 
  private:
-  bool wait_for_failure(Milliseconds timeout);
   std::string agree(const Status& own);
   void collect(const Status& own, Statuses& statuses, Milliseconds timeout);
 

@@ -35,26 +35,16 @@ std::string differences(const std::vector<CallRecord::Words>& records, const Cal
 }  // namespace
 
 GroupState::GroupState(std::shared_ptr<Store> the_store, std::string the_prefix, int the_rank, int the_size,
-                       ProcessGroupOptions the_options)
+                       ProcessGroupOptions the_options, std::string why_outside)
     : store(std::move(the_store)),
       prefix(std::move(the_prefix)),
       rank(the_rank),
       size(the_size),
       options(std::move(the_options)),
       timeout(options.timeout),
+      outside(std::move(why_outside)),
       board(store, prefix, rank, size),
       compare_always_(compares_always()) {}
-
-// It looks like a group of one rank, which has neither threads nor connections.
-GroupState::GroupState(std::shared_ptr<Store> the_store, ProcessGroupOptions the_options, std::string why)
-    : store(std::move(the_store)),
-      rank(0),
-      size(1),
-      options(std::move(the_options)),
-      timeout(options.timeout),
-      outside(std::move(why)),
-      board(store, prefix, rank, size),
-      compare_always_(false) {}
 
 void GroupState::check_member(const char* caller) const {
   check_process(caller);
@@ -62,7 +52,7 @@ void GroupState::check_member(const char* caller) const {
         "; only its members may use it (ProcessGroup::is_member() says which are)");
 }
 
-// Locks may be held by threads that the child does not have, and its connections are those of the parent.
+// Locks may be held by threads that the child does not have, and its connections are the parent's.
 void GroupState::check_process(const std::string& caller) const {
   check(is_own_process(), caller,
         ": the process group belongs to the process that made it; a forked child must make its own (after "
@@ -215,7 +205,7 @@ bool GroupState::poll_messages() {
     all = messages_;
   }
   for (const auto& message : all)
-    // Others than messages_ and `all` hold it: the caller, who will wait for it.
+    // If more than messages_ and `all` hold it, the caller does, and will wait for it.
     if (message.use_count() > 2 ? !message->finished() : !message->is_completed()) going.push_back(message);
   const std::lock_guard lock(failure_mutex_);
   std::erase_if(messages_, [&](const auto& message) { return message->finished(); });

@@ -31,9 +31,10 @@ class GroupState : public std::enable_shared_from_this<GroupState> {
   /// By how much the engine's timeouts exceed the group's, so that the watchdog acts first.
   static constexpr Milliseconds kGrace{10'000};
 
-  GroupState(std::shared_ptr<Store> store, std::string prefix, int rank, int size, ProcessGroupOptions options);
-  /// Of a group without this process; `why` says so.
-  GroupState(std::shared_ptr<Store> store, ProcessGroupOptions options, std::string why);
+  /// `why_outside` says that this process is not in the group, which then looks like one of one rank: without threads
+  /// and connections.
+  GroupState(std::shared_ptr<Store> store, std::string prefix, int rank, int size, ProcessGroupOptions options,
+             std::string why_outside = {});
 
   /// Carries out `run`: on the group's thread or, for a device engine, now. Throws Error if the group cannot be used
   /// any more.

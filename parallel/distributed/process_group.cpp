@@ -42,7 +42,7 @@ void register_group(const std::shared_ptr<GroupState>& group) {
   registry().groups.push_back(group);
 }
 
-// What the engine sees of the store.
+// The engine's view of the store.
 class StoreForEngine final : public EngineStore {
  public:
   StoreForEngine(Store& store, std::string prefix) : store_(store), prefix_(std::move(prefix)) {}
@@ -60,8 +60,8 @@ std::string master_of(const Store& store) {
   return given == nullptr ? "" : given;
 }
 
-// Throws the message that the first rank published, so that all name the same ranks. Rank 0 usually serves the store, so
-// the others read it first.
+// Throws the message that the first rank published, so that all name the same ranks. Rank 0 usually serves the store,
+// so the others read it first.
 [[noreturn]] void fail_together(GroupState& group, const std::string& own) {
   const std::string message = group.board.settle(own);
   if (group.rank == 0) group.board.missing("seen", Milliseconds(300));
@@ -183,8 +183,9 @@ std::shared_ptr<ProcessGroup> ProcessGroup::new_group(const std::vector<int>& ra
   }
   const int64_t number = state.groups++;
   if (own < 0) {
-    auto outside = std::make_shared<GroupState>(
-        state.store, state.options, concat("rank ", state.rank, " is not in the group of ", rank_list(ranks)));
+    auto outside =
+        std::make_shared<GroupState>(state.store, "", 0, 1, state.options,
+                                     concat("rank ", state.rank, " is not in the group of ", rank_list(ranks)));
     return std::shared_ptr<ProcessGroup>(new ProcessGroup(std::move(outside)));
   }
   auto store = std::make_shared<PrefixStore>(concat(state.prefix, "new", number), state.store);

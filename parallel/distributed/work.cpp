@@ -6,9 +6,6 @@ namespace tandem::distributed {
 
 Work::~Work() = default;
 
-FinishableWork::FinishableWork(std::shared_ptr<GroupState> group, const CallRecord& record)
-    : call(record), group_(std::move(group)) {}
-
 bool FinishableWork::finish(const std::exception_ptr& error) {
   if (claimed_.exchange(true)) {
     done_.wait(0, std::memory_order_acquire);  // the other thread is about to set the error
@@ -37,13 +34,6 @@ void FinishableWork::wait(Milliseconds timeout) {
 }
 
 std::exception_ptr FinishableWork::exception() { return finished() ? error_ : nullptr; }
-
-CallWork::CallWork(std::shared_ptr<GroupState> group, const CallRecord& record, Run what)
-    : FinishableWork(std::move(group), record), run(std::move(what)) {}
-
-MessageWork::MessageWork(std::shared_ptr<GroupState> group, const CallRecord& record, Tensor tensor,
-                         std::unique_ptr<EngineRequest> request)
-    : FinishableWork(std::move(group), record), tensor_(std::move(tensor)), request_(std::move(request)) {}
 
 // A forked child leaves the request alone: it lacks the threads that the destructor waits for.
 MessageWork::~MessageWork() {

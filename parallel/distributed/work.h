@@ -15,7 +15,8 @@ class GroupState;
 
 class FinishableWork : public Work {
  public:
-  FinishableWork(std::shared_ptr<GroupState> group, const CallRecord& call);
+  FinishableWork(std::shared_ptr<GroupState> group, const CallRecord& record)
+      : call(record), group_(std::move(group)) {}
   void wait(Milliseconds timeout) override;
   bool is_completed() override;
   bool finished() const { return done_.load(std::memory_order_acquire) != 0; }
@@ -40,15 +41,17 @@ using Run = std::function<void(Engine*, const CallOptions&)>;
 /// A collective, performed by the group's thread.
 class CallWork final : public FinishableWork {
  public:
-  CallWork(std::shared_ptr<GroupState> group, const CallRecord& call, Run run);
+  CallWork(std::shared_ptr<GroupState> group, const CallRecord& record, Run what)
+      : FinishableWork(std::move(group), record), run(std::move(what)) {}
   Run run;  ///< keeps the tensors alive
 };
 
 /// A message in flight. wait() and is_completed() drive it.
 class MessageWork final : public FinishableWork {
  public:
-  MessageWork(std::shared_ptr<GroupState> group, const CallRecord& call, Tensor tensor,
-              std::unique_ptr<EngineRequest> request);
+  MessageWork(std::shared_ptr<GroupState> group, const CallRecord& record, Tensor tensor,
+              std::unique_ptr<EngineRequest> request)
+      : FinishableWork(std::move(group), record), tensor_(std::move(tensor)), request_(std::move(request)) {}
   ~MessageWork() override;
   void wait(Milliseconds timeout) override;
   bool is_completed() override;
