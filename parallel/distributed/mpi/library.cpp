@@ -82,8 +82,7 @@ void check_running() {
   if (is_finalized()) throw std::runtime_error("MPI: MPI_Finalize has been called");
   if (given_up)
     throw std::runtime_error(
-        "MPI: an operation of this process was given up earlier, after which it cannot use MPI; start the "
-        "job again");
+        "MPI: an operation of this process was given up earlier, after which it cannot use MPI; start the job again");
 }
 
 void check(int code, const char* operation) {

@@ -26,7 +26,7 @@ void check_running();
 /// Throws std::runtime_error with MPI's explanation unless `code` is MPI_SUCCESS. The mutex must be held.
 void check(int code, const char* operation);
 
-/// MPI operations in progress. Whoever gives one up cannot take its memory back: MPI would write there as soon as
+/// MPI operations in progress. If one is given up, its memory cannot be taken back: MPI would write there as soon as
 /// another engine lets it make progress. The process therefore makes no MPI call after that.
 class Pending {
  public:

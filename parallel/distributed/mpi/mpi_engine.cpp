@@ -4,18 +4,21 @@
 #include <charconv>
 #include <climits>
 #include <cstring>
+#include <map>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "tandem/parallel/distributed/engine.h"
 #include "tandem/parallel/distributed/mpi/library.h"
-#include "tandem/parallel/distributed/mpi/reductions.h"
+#include "tandem/parallel/distributed/reduce_loops.h"
 
 namespace {
 
 using namespace tandem::distributed;
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+using tandem::ScalarType;
 
 // Reductions and broadcasts go in parts: MPI counts in int, and keeps copies of a whole part.
 constexpr std::size_t kPart = std::size_t{64} << 20;
@@ -52,6 +55,65 @@ class Bytes {
   int count = 0;
   MPI_Datatype type = MPI_BYTE;
 };
+
+MPI_Datatype type_of(ScalarType dtype) {
+  const std::pair<ScalarType, MPI_Datatype> types[] = {
+      {ScalarType::Byte, MPI_UINT8_T},     {ScalarType::Char, MPI_INT8_T},  {ScalarType::Short, MPI_INT16_T},
+      {ScalarType::Int, MPI_INT32_T},      {ScalarType::Long, MPI_INT64_T}, {ScalarType::Float, MPI_FLOAT},
+      {ScalarType::Double, MPI_DOUBLE},    {ScalarType::Bool, MPI_C_BOOL},  {ScalarType::Half, MPI_UINT16_T},
+      {ScalarType::BFloat16, MPI_UINT16_T}};  // two bytes, which only their own operations read
+  for (const auto& [own, type] : types)
+    if (own == dtype) return type;
+  throw std::runtime_error("mpi: cannot reduce this dtype");
+}
+
+// By ReduceOp, except AVG, which engines do not know. MPI's handles need not be constants.
+MPI_Op op_of(ReduceOp op, bool logical) {
+  const MPI_Op numbers[] = {MPI_SUM, MPI_OP_NULL, MPI_PROD, MPI_MIN, MPI_MAX, MPI_BAND, MPI_BOR, MPI_BXOR};
+  const MPI_Op bools[] = {MPI_LOR, MPI_OP_NULL, MPI_LAND, MPI_LAND, MPI_LOR, MPI_LAND, MPI_LOR, MPI_LXOR};
+  return (logical ? bools : numbers)[static_cast<std::size_t>(op)];
+}
+
+template <ScalarType dtype, ReduceOp op>
+void combine(void* in, void* inout, int* count, MPI_Datatype*) {
+  static const ReduceFunction function = reduce_function(dtype, op);
+  function(inout, in, inout, static_cast<std::size_t>(*count));
+}
+
+template <ScalarType dtype>
+MPI_User_function* own_function(ReduceOp op) {
+  constexpr MPI_User_function* functions[] = {combine<dtype, ReduceOp::SUM>, nullptr, combine<dtype, ReduceOp::PRODUCT>,
+                                              combine<dtype, ReduceOp::MIN>, combine<dtype, ReduceOp::MAX>};
+  return functions[static_cast<std::size_t>(op)];
+}
+
+// MPI lacks the two-byte types, and its MIN and MAX do not let NaN win. Null: MPI's own operation is right; it is
+// better where there is a choice, because networks may carry it out.
+MPI_User_function* own_function(ScalarType dtype, ReduceOp op) {
+  const bool extreme = op == ReduceOp::MIN || op == ReduceOp::MAX;
+  if (dtype == ScalarType::Half) return own_function<ScalarType::Half>(op);
+  if (dtype == ScalarType::BFloat16) return own_function<ScalarType::BFloat16>(op);
+  if (dtype == ScalarType::Float && extreme) return own_function<ScalarType::Float>(op);
+  if (dtype == ScalarType::Double && extreme) return own_function<ScalarType::Double>(op);
+  return nullptr;
+}
+
+struct Reduction {
+  MPI_Datatype type;
+  MPI_Op op;
+};
+
+/// Throws std::runtime_error if the dtype does not have the operation. library_mutex() must be held.
+Reduction reduction(ScalarType dtype, ReduceOp op) {
+  if (reduce_function(dtype, op) == nullptr) throw std::runtime_error("MPI: the dtype does not have this reduction");
+  const MPI_Datatype type = type_of(dtype);
+  MPI_User_function* const function = own_function(dtype, op);
+  if (function == nullptr) return {type, op_of(op, dtype == ScalarType::Bool)};
+  static auto& made = *new std::map<std::pair<ScalarType, ReduceOp>, MPI_Op>;
+  const auto [at, is_new] = made.try_emplace({dtype, op}, MPI_OP_NULL);
+  if (is_new) mpi::check(MPI_Op_create(function, 1, &at->second), "MPI_Op_create");
+  return {type, at->second};
+}
 
 /// The communicator of one engine. Requests share it, since they may outlive the engine.
 struct Communicator {
@@ -162,22 +224,21 @@ class MpiEngine final : public Engine {
     exchange_tag_ = found != 0 ? *limit : 32767;
   }
 
-  void all_reduce(void* data, std::size_t count, tandem::ScalarType dtype, ReduceOp op,
-                  const CallOptions& options) override {
+  void all_reduce(void* data, std::size_t count, ScalarType dtype, ReduceOp op, const CallOptions& options) override {
     Call call(*this, "all_reduce", options);
     in_parts(data, count, item_bytes(dtype), [&](void* part, int n) {
       call.run([&](MPI_Comm comm, MPI_Request* request) {
-        const mpi::Reduction as = mpi::reduction(dtype, op);
+        const Reduction as = reduction(dtype, op);
         return MPI_Iallreduce(MPI_IN_PLACE, part, n, as.type, as.op, comm, request);
       });
     });
   }
-  void reduce(void* data, std::size_t count, tandem::ScalarType dtype, ReduceOp op, int root,
+  void reduce(void* data, std::size_t count, ScalarType dtype, ReduceOp op, int root,
               const CallOptions& options) override {
     Call call(*this, "reduce", options);
     in_parts(data, count, item_bytes(dtype), [&](void* part, int n) {
       call.run([&](MPI_Comm comm, MPI_Request* request) {
-        const mpi::Reduction as = mpi::reduction(dtype, op);
+        const Reduction as = reduction(dtype, op);
         return MPI_Ireduce(rank_ == root ? MPI_IN_PLACE : part, part, n, as.type, as.op, root, comm, request);
       });
     });
@@ -288,7 +349,7 @@ class MpiEngine final : public Engine {
     const steady_clock::time_point end_;
   };
 
-  static std::size_t item_bytes(tandem::ScalarType dtype) { return static_cast<std::size_t>(tandem::item_size(dtype)); }
+  static std::size_t item_bytes(ScalarType dtype) { return static_cast<std::size_t>(tandem::item_size(dtype)); }
   template <class Run>
   static void in_parts(void* data, std::size_t count, std::size_t item, const Run& run) {
     for (std::size_t begin = 0; begin < count; begin += kPart / item)
