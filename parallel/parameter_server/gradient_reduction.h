@@ -14,7 +14,7 @@ namespace tandem::parallel {
 /// A part of a batch with its own forward and backward pass.
 struct Piece {
   int64_t start, size;        // its samples in this process's part of the batch
-  int64_t number;             // of a shard: among those of all processes
+  int64_t number;             // of a shard: among the shards of all processes
   double weight;              // of its loss in backward
   optional<uint64_t> stream;  // of random numbers; without one, it draws from the caller's
 };
@@ -48,10 +48,10 @@ class GradientReduction {
   virtual void update(optim::Optimizer& optimizer) { optimizer.step(); }
 
   const std::vector<Piece>& pieces() const { return pieces_; }
-  /// What the loss of a piece counts in the loss of the batch of all processes.
+  /// The weight of a piece's loss in the loss of the batch of all processes.
   double loss_weight(const Piece& piece) const { return share(piece.size, samples_); }
   uint64_t seed() const { return seed_; }
-  /// Whether gradients are held back, to be added to those of the next step.
+  /// Whether gradients are held back, to be added to the next step's.
   bool accumulating() const { return accumulating_; }
   /// Number of NoSync guards alive.
   int held_back = 0;
@@ -78,5 +78,11 @@ class GradientReduction {
   uint64_t seed_ = 0;     // of the pieces' random streams
   bool accumulating_ = false;
 };
+
+/// A GroupReduction and a TreeReduction.
+std::unique_ptr<GradientReduction> make_group_reduction(const GradientReduction::Replicas& replicas, std::size_t root,
+                                                        const ServerOptions& options);
+std::unique_ptr<GradientReduction> make_tree_reduction(const GradientReduction::Replicas& replicas, std::size_t root,
+                                                       const ServerOptions& options);
 
 }  // namespace tandem::parallel

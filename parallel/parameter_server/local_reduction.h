@@ -1,4 +1,4 @@
-// Sums the gradients of the devices of one process: the root's own first, then those of the others in their order.
+// Sums the gradients of the devices of one process: the root's own first, then the others' in their order.
 //
 // The root reads gradients on other CPU devices in place. From other devices they are sent to an inbox on the root, in
 // buckets, while backward runs.

@@ -1,4 +1,4 @@
-// What the processes that train with a ParameterServer tell each other about their parts of a batch.
+// The processes that train with a ParameterServer exchange the sizes of their parts of a batch.
 #pragma once
 #include <memory>
 #include <utility>

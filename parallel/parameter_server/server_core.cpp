@@ -18,10 +18,8 @@
 #include "tandem/core/random/splitmix64.h"
 #include "tandem/core/stream.h"
 #include "tandem/nn/files/archive.h"
-#include "tandem/parallel/parameter_server/group_reduction.h"
 #include "tandem/parallel/parameter_server/local_reduction.h"
 #include "tandem/parallel/parameter_server/server_replica.h"
-#include "tandem/parallel/parameter_server/tree_reduction.h"
 #include "tandem/parallel/shared/model_sync.h"
 #include "tandem/parallel/shared/parallel_apply.h"
 #include "tandem/parallel/shared/replica_set.h"
@@ -120,14 +118,152 @@ struct ServerCore::Impl {
       throw;
     }
   }
-  StepResult run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next);
-  Computed compute(const Tensors& batch, PieceFunction loss);
+  StepResult run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next) {
+    const double begin = seconds_now();
+    if (left_at > 0) timings.data_wait += begin - left_at;
+    master().check_unchanged();
+    reduction->begin_step(batch_size(batch), steps);
+    Computed computed = compute(batch, loss);
+    try {
+      if (!reduction->complete(computed.failed)) computed = compute(batch, loss);
+    } catch (...) {
+      reduction->drop(true);  // they are gradients of a part alone
+      rethrow(computed.errors);
+      throw;
+    }
+    const double computed_at = seconds_now();
+    StepResult& result = computed.result;
+    for (const Piece& piece : reduction->pieces()) result.weights.push_back(reduction->loss_weight(piece));
+    if (options.group && !computed.failed && options.not_finite == NotFinite::kSkip)  // all skip, or none
+      result.skipped = distributed::gather_rows(*options.group, full({1}, result.skipped, kByte)).any().item<bool>();
+    if (result.skipped || computed.failed) reduction->drop(computed.failed);
+    rethrow(computed.errors);
+    add_timings(computed.errors.size(), computed_at - begin);
+    if (!result.skipped) reduction->finish(next);
+    ++steps;
+    left_at = seconds_now();
+    timings.reduce += left_at - computed_at;
+    timings.total += left_at - begin;
+    return std::move(result);
+  }
+
+  void copy_buffers() {
+    for (auto& r : replicas)
+      if (r.get() != &master()) r->copy_buffers(master());
+  }
+
+  // Forward and backward of all pieces of this process. Each device gets a run of consecutive pieces.
+  Computed compute(const Tensors& batch, PieceFunction loss) {
+    const std::size_t pieces = reduction->pieces().size();
+    const std::vector<int64_t> counts = balanced_sizes(static_cast<int64_t>(pieces), devices.size());
+    copy_buffers();  // before computing, since the root's forward changes its own
+    Computed out;
+    out.result.losses.resize(pieces);
+    std::atomic<bool> skips = false;
+    const autocast::detail::State callers = autocast::detail::state;
+    out.errors = run_on_devices(ArrayRef<Device>(devices.data(), counts.size()), [&](std::size_t i) {
+      const autocast::detail::InheritedAutocast same_precision(callers);
+      ServerReplica& r = *replicas[i];
+      PhaseClock clock(r.device, options.synchronize_timings);
+      r.timings = {};
+      r.take_from(master(), false);
+      set->follow_modes(i);
+      r.timings.broadcast += clock.lap();
+      reduction->begin_device(i);
+      const AutoGradMode recording(true);
+      const std::size_t end = sum_before(counts, i + 1);
+      for (std::size_t p = sum_before(counts, i); p < end; ++p)
+        if (!piece(i, p, batch, loss, out.result, clock)) {
+          skips = true;
+          break;
+        }
+      r.timings.backward += clock.lap();
+    });
+    out.result.skipped = skips;
+    out.failed = std::any_of(out.errors.begin(), out.errors.end(), [](const auto& e) { return e != nullptr; });
+    return out;
+  }
+
+  // Returns false if the loss is not finite and the step is to be skipped.
   bool piece(std::size_t device, std::size_t number, const Tensors& batch, PieceFunction loss, StepResult& result,
-             PhaseClock& clock);
-  void update(optim::Optimizer& optimizer);
-  void copy_buffers();
-  void rethrow(const std::vector<std::exception_ptr>& errors) const;
-  void add_timings(std::size_t used, double elapsed);
+             PhaseClock& clock) {
+    ServerReplica& r = *replicas[device];
+    const Piece& piece = reduction->pieces()[number];
+    Tensors inputs;
+    for (const Tensor& t : batch) {
+      const Tensor part = t.narrow(0, piece.start, piece.size);
+      inputs.push_back(options.buckets == 0 ? seen_from(r.device, part) : part.to(r.device, /*non_blocking=*/true));
+    }
+    r.timings.copy_in += clock.lap();
+    optional<GeneratorGuard> stream;
+    if (piece.stream)
+      stream.emplace(Generator(mixed(mixed(mixed(reduction->seed()) ^ static_cast<uint64_t>(steps)) ^ *piece.stream)));
+    Tensor value;
+    {
+      const autograd::BufferLogGuard log(reduction->log(device));
+      value = loss(*r.net, inputs);
+    }
+    check(value.defined() && value.numel() == 1 && value.device() == r.device, "the loss of ", reduction->kind, " ",
+          piece.number, " must be a scalar on ", r.device, ", got ", value);
+    result.losses[number] = value.detach();
+    if (options.not_finite != NotFinite::kIgnore)
+      if (const double number_now = value.item<double>(); !std::isfinite(number_now)) {
+        check(options.not_finite == NotFinite::kSkip, "the loss of ", reduction->kind, " ", piece.number, " (samples ",
+              piece.start, " to ", piece.start + piece.size - 1, " of the batch) is ", number_now);
+        return false;
+      }
+    r.timings.forward += clock.lap();
+    reduction->before_backward(device, piece);
+    if (piece.weight == 1)
+      value.backward();
+    else
+      value.backward(full(value.sizes(), piece.weight, value.options()));
+    value.reset();
+    reduction->after_backward(device);
+    r.timings.backward += clock.lap();
+    return true;
+  }
+
+  void add_timings(std::size_t used, double elapsed) {
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+      const DeviceTimings t = i < used ? replicas[i]->timings : DeviceTimings{};
+      DeviceTimings& sum = timings.devices[i];
+      sum.broadcast += t.broadcast;
+      sum.copy_in += t.copy_in;
+      sum.forward += t.forward;
+      sum.backward += t.backward;
+      sum.idle += elapsed - (t.broadcast + t.copy_in + t.forward + t.backward);
+    }
+  }
+
+  // Rethrows the first device's error, with the device prepended to its message.
+  void rethrow(const std::vector<std::exception_ptr>& errors) const {
+    const std::string where = options.group ? concat("rank ", options.group->rank(), ", ") : "";
+    for (std::size_t i = 0; i < errors.size(); ++i)
+      if (errors[i]) rethrow_from(concat("ParameterServer: ", where, devices[i], ": "), errors[i]);
+  }
+
+  void update(optim::Optimizer& optimizer) {
+    const double begin = seconds_now();
+    const Tensor& leaf = reduction->leaf;
+    check(leaf.grad().defined(), "ParameterServer.update: there is no gradient; call backward first");
+    check(!reduction->accumulating(), "ParameterServer.update: gradients are still held back by no_sync");
+    master().check_unchanged();
+    for (const auto& group : optimizer.param_groups())
+      for (const Tensor& p : group.params())
+        check(p.defined() && p.storage() == leaf.storage(),
+              "ParameterServer.update: the optimizer has a parameter that is not the server's, ", p,
+              "; create it on server.parameters()");
+    const DeviceGuard guard(master().device);
+    PhaseClock clock(master().device, options.synchronize_timings);
+    reduction->update(optimizer);
+    timings.optimizer += clock.lap();
+    for (auto& r : replicas)  // the others fetch them concurrently at their next step
+      if (!reads_directly(r->device, master().device)) r->take_from(master(), false);
+    ++timings.steps;
+    left_at = seconds_now();
+    timings.total += left_at - begin;
+  }
 
   std::vector<Device> devices;
   std::size_t root = 0;
@@ -172,9 +308,9 @@ ServerCore::ServerCore(std::shared_ptr<nn::Module> net, ArrayRef<Device> devices
     s.replicas.push_back(std::make_unique<ServerReplica>(s.devices[i], s.set->module(i)));
   }
   if (options.shards > 0)
-    s.reduction = std::make_unique<TreeReduction>(s.replicas, s.root, s.options);
+    s.reduction = make_tree_reduction(s.replicas, s.root, s.options);
   else if (options.group)
-    s.reduction = std::make_unique<GroupReduction>(s.replicas, s.root, s.options);
+    s.reduction = make_group_reduction(s.replicas, s.root, s.options);
   else
     s.reduction = std::make_unique<LocalReduction>(s.replicas, s.root, s.options);
   s.timings.devices.resize(s.devices.size());
@@ -187,156 +323,9 @@ StepResult ServerCore::run_backward(const Tensors& batch, PieceFunction loss, co
   return impl_->guarded([&] { return impl_->run_backward(batch, loss, next); });
 }
 
-StepResult ServerCore::Impl::run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next) {
-  const double begin = seconds_now();
-  if (left_at > 0) timings.data_wait += begin - left_at;
-  master().check_unchanged();
-  reduction->begin_step(batch_size(batch), steps);
-  Computed computed = compute(batch, loss);
-  try {
-    if (!reduction->complete(computed.failed)) computed = compute(batch, loss);
-  } catch (...) {
-    reduction->drop(true);  // they are gradients of a part alone
-    rethrow(computed.errors);
-    throw;
-  }
-  const double computed_at = seconds_now();
-  StepResult& result = computed.result;
-  for (const Piece& piece : reduction->pieces()) result.weights.push_back(reduction->loss_weight(piece));
-  if (options.group && !computed.failed && options.not_finite == NotFinite::kSkip)  // all skip, or none
-    result.skipped = distributed::gather_rows(*options.group, full({1}, result.skipped, kByte)).any().item<bool>();
-  if (result.skipped || computed.failed) reduction->drop(computed.failed);
-  rethrow(computed.errors);
-  add_timings(computed.errors.size(), computed_at - begin);
-  if (!result.skipped) reduction->finish(next);
-  ++steps;
-  left_at = seconds_now();
-  timings.reduce += left_at - computed_at;
-  timings.total += left_at - begin;
-  return std::move(result);
-}
-
-void ServerCore::Impl::copy_buffers() {
-  for (auto& r : replicas)
-    if (r.get() != &master()) r->copy_buffers(master());
-}
-
-// Forward and backward of all pieces of this process. Each device gets a run of consecutive pieces.
-ServerCore::Impl::Computed ServerCore::Impl::compute(const Tensors& batch, PieceFunction loss) {
-  const std::size_t pieces = reduction->pieces().size();
-  const std::vector<int64_t> counts = balanced_sizes(static_cast<int64_t>(pieces), devices.size());
-  copy_buffers();  // before computing, since the root's forward changes its own
-  Computed out;
-  out.result.losses.resize(pieces);
-  std::atomic<bool> skips = false;
-  const autocast::detail::State callers = autocast::detail::state;
-  out.errors = run_on_devices(ArrayRef<Device>(devices.data(), counts.size()), [&](std::size_t i) {
-    const autocast::detail::InheritedAutocast same_precision(callers);
-    ServerReplica& r = *replicas[i];
-    PhaseClock clock(r.device, options.synchronize_timings);
-    r.timings = {};
-    r.take_from(master(), false);
-    set->follow_modes(i);
-    r.timings.broadcast += clock.lap();
-    reduction->begin_device(i);
-    const AutoGradMode recording(true);
-    const std::size_t end = sum_before(counts, i + 1);
-    for (std::size_t p = sum_before(counts, i); p < end; ++p)
-      if (!piece(i, p, batch, loss, out.result, clock)) {
-        skips = true;
-        break;
-      }
-    r.timings.backward += clock.lap();
-  });
-  out.result.skipped = skips;
-  out.failed = std::any_of(out.errors.begin(), out.errors.end(), [](const auto& e) { return e != nullptr; });
-  return out;
-}
-
-// Returns false if the loss is not finite and the step is to be skipped.
-bool ServerCore::Impl::piece(std::size_t device, std::size_t number, const Tensors& batch, PieceFunction loss,
-                             StepResult& result, PhaseClock& clock) {
-  ServerReplica& r = *replicas[device];
-  const Piece& piece = reduction->pieces()[number];
-  Tensors inputs;
-  for (const Tensor& t : batch) {
-    const Tensor part = t.narrow(0, piece.start, piece.size);
-    inputs.push_back(options.buckets == 0 ? seen_from(r.device, part) : part.to(r.device, /*non_blocking=*/true));
-  }
-  r.timings.copy_in += clock.lap();
-  optional<GeneratorGuard> stream;
-  if (piece.stream)
-    stream.emplace(Generator(mixed(mixed(mixed(reduction->seed()) ^ static_cast<uint64_t>(steps)) ^ *piece.stream)));
-  Tensor value;
-  {
-    const autograd::BufferLogGuard log(reduction->log(device));
-    value = loss(*r.net, inputs);
-  }
-  check(value.defined() && value.numel() == 1 && value.device() == r.device, "the loss of ", reduction->kind, " ",
-        piece.number, " must be a scalar on ", r.device, ", got ", value);
-  result.losses[number] = value.detach();
-  if (options.not_finite != NotFinite::kIgnore)
-    if (const double number_now = value.item<double>(); !std::isfinite(number_now)) {
-      check(options.not_finite == NotFinite::kSkip, "the loss of ", reduction->kind, " ", piece.number, " (samples ",
-            piece.start, " to ", piece.start + piece.size - 1, " of the batch) is ", number_now);
-      return false;
-    }
-  r.timings.forward += clock.lap();
-  reduction->before_backward(device, piece);
-  if (piece.weight == 1)
-    value.backward();
-  else
-    value.backward(full(value.sizes(), piece.weight, value.options()));
-  value.reset();
-  reduction->after_backward(device);
-  r.timings.backward += clock.lap();
-  return true;
-}
-
-void ServerCore::Impl::add_timings(std::size_t used, double elapsed) {
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const DeviceTimings t = i < used ? replicas[i]->timings : DeviceTimings{};
-    DeviceTimings& sum = timings.devices[i];
-    sum.broadcast += t.broadcast;
-    sum.copy_in += t.copy_in;
-    sum.forward += t.forward;
-    sum.backward += t.backward;
-    sum.idle += elapsed - (t.broadcast + t.copy_in + t.forward + t.backward);
-  }
-}
-
-// Rethrows the first device's error, with the device prepended to its message.
-void ServerCore::Impl::rethrow(const std::vector<std::exception_ptr>& errors) const {
-  const std::string where = options.group ? concat("rank ", options.group->rank(), ", ") : "";
-  for (std::size_t i = 0; i < errors.size(); ++i)
-    if (errors[i]) rethrow_from(concat("ParameterServer: ", where, devices[i], ": "), errors[i]);
-}
-
 void ServerCore::update(optim::Optimizer& optimizer) {
   const Exclusive::Use use(exclusive_, "ParameterServer.update");
   impl_->guarded([&] { impl_->update(optimizer); });
-}
-
-void ServerCore::Impl::update(optim::Optimizer& optimizer) {
-  const double begin = seconds_now();
-  const Tensor& leaf = reduction->leaf;
-  check(leaf.grad().defined(), "ParameterServer.update: there is no gradient; call backward first");
-  check(!reduction->accumulating(), "ParameterServer.update: gradients are still held back by no_sync");
-  master().check_unchanged();
-  for (const auto& group : optimizer.param_groups())
-    for (const Tensor& p : group.params())
-      check(p.defined() && p.storage() == leaf.storage(),
-            "ParameterServer.update: the optimizer has a parameter that is not the server's, ", p,
-            "; create it on server.parameters()");
-  const DeviceGuard guard(master().device);
-  PhaseClock clock(master().device, options.synchronize_timings);
-  reduction->update(optimizer);
-  timings.optimizer += clock.lap();
-  for (auto& r : replicas)  // the others fetch them concurrently at their next step
-    if (!reads_directly(r->device, master().device)) r->take_from(master(), false);
-  ++timings.steps;
-  left_at = seconds_now();
-  timings.total += left_at - begin;
 }
 
 Tensor ServerCore::run_evaluate(const Tensors& batch, PieceFunction f) {

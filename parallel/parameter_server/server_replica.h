@@ -23,7 +23,7 @@ struct ServerReplica {
   /// Copies parameters and, if `buffers`, buffers of `from`.
   void take_from(const ServerReplica& from, bool buffers);
   void copy_buffers(const ServerReplica& from);
-  /// Throws Error when the module's parameters are no longer those of construction.
+  /// Throws Error when the module's parameters have changed since construction.
   void check_unchanged() const;
   /// Grows whenever a parameter is written.
   uint64_t stamp() const;

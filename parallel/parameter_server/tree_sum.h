@@ -42,10 +42,10 @@ class TreeSum {
   void begin(int64_t leaves, FlatSum first = {});
   /// Before the backward of shard `leaf`; numbers must ascend by one.
   void begin_leaf(int64_t leaf, const nn::FlatParameters& flat);
-  /// Before parameter i receives a gradient. Throws Error if it has been added to that of another shard already.
+  /// Before parameter i receives a gradient. Throws Error if it has been added to another shard's already.
   void check_arriving(std::size_t i) const;
-  /// May be called when the gradient of parameter i has arrived: moves it into the leaf's buffer, or adds it to that of
-  /// the left leaf, while it is in cache. Then .grad() is a view of this buffer.
+  /// May be called when the gradient of parameter i has arrived: moves it into the leaf's buffer, or adds it to the
+  /// left leaf's, while it is in cache. Then .grad() is a view of this buffer.
   void collect(std::size_t i, const Tensor& parameter);
   /// Adds the current gradients of `parameters` as the shard of begin_leaf(), and resets them.
   void end_leaf(const std::vector<Tensor>& parameters);
