@@ -1,5 +1,5 @@
-// What outputs depend on; and reports when backward runs through those that depend on no parameter,
-// whose hooks stay silent.
+// Finds the nodes that outputs depend on, and reports when backward runs through outputs that depend on no parameter:
+// no parameter's hook is called then.
 #pragma once
 #include <functional>
 #include <unordered_set>

@@ -106,8 +106,7 @@ void ReplicaArrivals::begin(const std::vector<Bucket>& buckets) {
 
 void ReplicaArrivals::arriving(std::size_t parameter) const {
   check(places_[parameter].bucket >= queue_.started(), "ParameterServer: parameter ", parameter,
-        " would receive another gradient after the first had been sent; a module that one backward pass "
-        "reaches "
+        " would receive another gradient after the first had been sent; a module that one backward pass reaches "
         "several times, as from nested passes, needs no_sync and a later pass");
 }
 

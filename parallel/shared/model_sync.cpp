@@ -33,7 +33,7 @@ Tensor gather_numbers(ProcessGroup& group, int64_t number) {
   return gather_rows(group, own).view({group.size()});
 }
 
-// The text of every rank, in rank order.
+// Every rank's string, in rank order.
 std::vector<std::string> exchange(ProcessGroup& group, const std::string& text) {
   const auto size = static_cast<int64_t>(text.size());
   const Tensor sizes = gather_numbers(group, std::min(size, kLongest));
@@ -48,7 +48,7 @@ std::vector<std::string> exchange(ProcessGroup& group, const std::string& text) 
   return out;
 }
 
-// The first line in which the texts differ, from each.
+// The first line in which the descriptions differ, from each.
 std::string difference(const std::string& a, const std::string& b) {
   std::istringstream left(a), right(b);
   for (std::string x, y;;) {
@@ -111,26 +111,23 @@ Coalesced::Coalesced(const std::vector<Tensor>& tensors, int64_t bytes, Device d
   }
 }
 
-void Coalesced::pack() {
+template <class Copy>
+void Coalesced::for_parts(const Copy& copy) const {
   const NoGradGuard no_grad;
   for (std::size_t k = 0; k < buffers_.size(); ++k) {
     int64_t at = 0;
     for (const Tensor& t : parts_[k]) {
-      buffers_[k].narrow(0, at, t.numel()).view(t.sizes()).copy_(t);
+      copy(buffers_[k].narrow(0, at, t.numel()).view(t.sizes()), t);
       at += t.numel();
     }
   }
 }
 
+void Coalesced::pack() {
+  for_parts([](Tensor part, const Tensor& t) { part.copy_(t); });
+}
 void Coalesced::unpack() const {
-  const NoGradGuard no_grad;
-  for (std::size_t k = 0; k < buffers_.size(); ++k) {
-    int64_t at = 0;
-    for (const Tensor& t : parts_[k]) {
-      Tensor(t).copy_(buffers_[k].narrow(0, at, t.numel()).view(t.sizes()));
-      at += t.numel();
-    }
-  }
+  for_parts([](const Tensor& part, Tensor t) { t.copy_(part); });
 }
 
 void broadcast_from(ProcessGroup& group, const std::vector<Tensor>& tensors, int root, int64_t bytes) {

@@ -8,7 +8,7 @@
 
 namespace tandem::distributed {
 
-/// Compares names, shapes, dtypes and frozenness of parameters and buffers with those of rank 0. Every rank calls it.
+/// Compares names, shapes, dtypes and frozenness of parameters and buffers with rank 0's. Every rank calls it.
 /// Throws DistributedError on all ranks if one differs, naming that rank and the first difference.
 void compare_models(ProcessGroup& group, const nn::Module& module, const char* caller);
 
@@ -27,11 +27,15 @@ class Coalesced {
   const std::vector<Tensor>& buffers() const { return buffers_; }
 
  private:
+  /// Calls copy(part, t) for every tensor t and its part of a buffer.
+  template <class Copy>
+  void for_parts(const Copy& copy) const;
+
   std::vector<std::vector<Tensor>> parts_;
   std::vector<Tensor> buffers_;
 };
 
-/// Overwrites the tensors, on any device, with those of rank `root`, in broadcasts of about `bytes` of one dtype.
+/// Overwrites the tensors, on any device, with rank `root`'s, in broadcasts of about `bytes` of one dtype.
 void broadcast_from(ProcessGroup& group, const std::vector<Tensor>& tensors, int root, int64_t bytes = 25 << 20);
 
 }  // namespace tandem::distributed

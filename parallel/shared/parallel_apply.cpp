@@ -10,9 +10,9 @@
 namespace tandem::parallel {
 namespace {
 
-template <class E>
+template <class... E>
 void rethrow_as(const std::exception& error, const std::string& place) {
-  if (typeid(error) == typeid(E)) throw E(place + error.what());
+  ((typeid(error) == typeid(E) ? throw E(place + error.what()) : void()), ...);
 }
 
 }  // namespace
@@ -27,13 +27,8 @@ void rethrow_from(const std::string& place, const std::exception_ptr& thrown) {
     error.set_place(std::move(inside));
     throw;
   } catch (const std::exception& error) {
-    rethrow_as<std::runtime_error>(error, place);
-    rethrow_as<std::logic_error>(error, place);
-    rethrow_as<std::invalid_argument>(error, place);
-    rethrow_as<std::out_of_range>(error, place);
-    rethrow_as<std::domain_error>(error, place);
-    rethrow_as<std::length_error>(error, place);
-    rethrow_as<std::range_error>(error, place);
+    rethrow_as<std::runtime_error, std::logic_error, std::invalid_argument, std::out_of_range, std::domain_error,
+               std::length_error, std::range_error>(error, place);
     if (typeid(error) == typeid(std::bad_alloc)) fail(place, error.what());
     throw;
   }

@@ -5,7 +5,7 @@
 // caller's generator, one number drawn from that for the whole step, and i. So nothing depends on which
 // device comes first, and a seed reproduces a run. Exceptions: all calls finish; then the exception of the
 // first failing device in the list is rethrown with its original type and the prefix "replica i on DEVICE: ".
-// std::bad_alloc becomes Error; types other than tandem's and those of <stdexcept> are rethrown unchanged.
+// std::bad_alloc becomes Error; all types but Tandem's and <stdexcept>'s are rethrown unchanged.
 #pragma once
 #include <exception>
 #include <string>

@@ -2,11 +2,13 @@
 #include "tandem/parallel/shared/replica_set.h"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
+#include "tandem/autograd/ops.h"
 #include "tandem/autograd/record.h"
+#include "tandem/autograd/urgent_node.h"
 #include "tandem/parallel/shared/buckets.h"
-#include "tandem/parallel/shared/replica_backward.h"
 
 namespace tandem::parallel::detail {
 namespace {
@@ -62,14 +64,13 @@ bool same_tree(const nn::Module& a, const nn::Module& b) {
 
 }  // namespace
 
-struct MakingReplica::State {
-  InferenceMode no_inference{false};
-  NoGradGuard no_grad;
-  nn::init::SkipGuard values_follow;
-  GeneratorGuard generator{Generator()};
-};
-MakingReplica::MakingReplica() : state_(std::make_unique<State>()) {}
-MakingReplica::~MakingReplica() = default;
+std::shared_ptr<nn::Module> make_uninitialised(FunctionRef<std::shared_ptr<nn::Module>()> make) {
+  const InferenceMode no_inference(false);
+  const NoGradGuard no_grad;
+  const nn::init::SkipGuard values_follow;
+  const GeneratorGuard generator{Generator()};
+  return make();
+}
 
 std::shared_ptr<nn::Module> clone_of(const nn::Module& master) {
   try {
@@ -185,8 +186,56 @@ void send(const Master& master, const std::vector<Replica*>& replicas) {
   }
 }
 
+namespace {
+
+/// The backward of a replica's parameters. One flat copy per replica brings all gradients to the root, where the engine
+/// adds them to the leaves in node order: the root's own first, then replica 1, 2, …
+/// Output j: parameter places[j] of the replica. Input j: the same parameter of the master. It is urgent because
+/// forward creates it first, so it would be sent when backward has ended on the replica.
+struct ReplicaBackward final : autograd::UrgentNode {
+  const char* label() const override { return "ReplicaBackward"; }
+  void backward(std::span<Tensor> grads, std::span<Tensor> out) override {
+    if (sync != nullptr && hold(grads)) return;
+    Tensors defined;
+    for (std::size_t j = 0; j < grads.size(); ++j)
+      if (grads[j].defined() && needs(j)) defined.push_back(grads[j]);
+    if (defined.empty()) return;
+    Tensors here = broadcast_coalesced(defined, {root})[0];
+    std::size_t at = 0;
+    for (std::size_t j = 0; j < grads.size(); ++j)
+      if (grads[j].defined() && needs(j)) out[j] = std::move(here[at++]);
+  }
+
+  Device root;
+  std::size_t replica = 0;
+  std::vector<std::size_t> places;
+  std::shared_ptr<GradientSync> sync;
+
+ private:
+  // Whether the gradients stay on the replica for now; if so, accumulates them there.
+  bool hold(std::span<Tensor> grads) {
+    const std::lock_guard lock(sync->mutex);
+    if (sync->holding == 0) {
+      ++sync->sent;
+      return false;
+    }
+    const NoGradGuard no_grad;
+    if (sync->held.size() <= replica) sync->held.resize(replica + 1);
+    Tensors& held = sync->held[replica];
+    for (std::size_t j = 0; j < grads.size(); ++j) {
+      if (!grads[j].defined()) continue;
+      if (held.size() <= places[j]) held.resize(places[j] + 1);
+      Tensor& sum = held[places[j]];
+      sum = sum.defined() ? sum + grads[j].detach() : grads[j].detach();
+    }
+    return true;
+  }
+};
+
 // Gradients of a replica travel in buckets of these sizes.
 constexpr int64_t kFirstBytes = 1 << 20, kBytes = 4 << 20;
+
+}  // namespace
 
 void Replica::link(const Master& master, std::size_t index, const std::shared_ptr<GradientSync>& sync) {
   if (!GradMode::is_enabled()) return;
@@ -259,6 +308,45 @@ void ReplicaSet::follow_modes(std::size_t i) {
 void ReplicaSet::link(std::size_t count, const std::shared_ptr<GradientSync>& sync) {
   for (std::size_t i = count; i-- > 0;)  // descending: the node linked last adds its gradient first
     if (replicas_[i]) replicas_[i]->link(*master_, i, sync);
+}
+
+void GradientSync::begin() {
+  const std::lock_guard lock(mutex);
+  ++holding;
+}
+
+void GradientSync::forget() {
+  const std::lock_guard lock(mutex);
+  held.clear();
+}
+
+uint64_t GradientSync::sends() {
+  const std::lock_guard lock(mutex);
+  return sent;
+}
+
+void GradientSync::end(const Master& master, bool drop) {
+  std::vector<Tensors> pending;
+  {
+    const std::lock_guard lock(mutex);
+    if (--holding > 0) return;
+    pending = std::exchange(held, {});
+    ++sent;
+  }
+  if (drop) return;
+  const NoGradGuard no_grad;
+  for (const Tensors& list : pending) {
+    Tensors defined;
+    std::vector<std::size_t> places;
+    for (std::size_t k = 0; k < list.size(); ++k)
+      if (list[k].defined()) {
+        defined.push_back(list[k]);
+        places.push_back(k);
+      }
+    if (defined.empty()) continue;
+    const Tensors here = broadcast_coalesced(defined, {master.tensor(places[0]).device()})[0];
+    for (std::size_t j = 0; j < places.size(); ++j) autograd::add_to_grad(master.tensor(places[j]), here[j]);
+  }
 }
 
 }  // namespace tandem::parallel::detail

@@ -5,6 +5,7 @@
 #include <typeinfo>
 #include <vector>
 
+#include "tandem/core/base/fork.h"
 #include "tandem/core/threads/parallel_for.h"
 #include "tandem/nn/cloneable.h"
 #include "tandem/parallel/shared/device_copies.h"
@@ -12,16 +13,8 @@
 namespace tandem::parallel::detail {
 
 using MakeReplica = std::shared_ptr<nn::Module> (*)(const nn::Module& master);
-/// While a replica is built: disables recording and initialisation, and shields the default generator.
-class MakingReplica {
- public:
-  MakingReplica();
-  ~MakingReplica();
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
+/// Calls `make` without recording and initialisation, and shields the default generator.
+std::shared_ptr<nn::Module> make_uninitialised(FunctionRef<std::shared_ptr<nn::Module>()> make);
 std::shared_ptr<nn::Module> clone_of(const nn::Module& master);
 
 template <class M>
@@ -31,10 +24,11 @@ concept ClonesItself = !std::is_same_v<decltype(&M::clone), decltype(&nn::Module
 /// it, otherwise by the default constructor. Throws Error with advice if it has neither.
 template <class M>
 std::shared_ptr<nn::Module> make_replica(const nn::Module& master) {
-  const MakingReplica making;
-  if constexpr (!ClonesItself<M> && std::is_default_constructible_v<M>)
-    if (typeid(master) == typeid(M)) return std::make_shared<M>();
-  return clone_of(master);
+  return make_uninitialised([&]() -> std::shared_ptr<nn::Module> {
+    if constexpr (!ClonesItself<M> && std::is_default_constructible_v<M>)
+      if (typeid(master) == typeid(M)) return std::make_shared<M>();
+    return clone_of(master);
+  });
 }
 
 /// Holds the replicas' gradients while no_sync is active.
@@ -137,8 +131,6 @@ class ReplicaSet {
 };
 
 struct GradientSync {
-  GradientSync();
-  ~GradientSync();
   void begin();
   /// Adds the pending gradients to the master's, replica by replica, unless `drop`.
   void end(const Master& master, bool drop);
@@ -146,8 +138,10 @@ struct GradientSync {
   /// How often gradients have been sent so far; after each time the parameters may have been updated.
   uint64_t sends();
 
-  struct State;
-  std::unique_ptr<State> state;
+  tandem::detail::ForkMutex mutex;  // replicas use it from different threads
+  int holding = 0;
+  uint64_t sent = 0;
+  std::vector<Tensors> held;  // [replica][parameter or buffer]
 };
 
 }  // namespace tandem::parallel::detail

@@ -1,4 +1,4 @@
-// The `Module` interface of a wrapper: parameters, buffers, children and state are those of the wrapped module.
+// The `Module` interface of a wrapper: parameters, buffers, children and state are the wrapped module's.
 #pragma once
 #include <memory>
 #include <string>
