@@ -16,7 +16,7 @@ struct SlicedBuffer {
   std::vector<int64_t> offsets;         // of each in `data`
 };
 
-/// What a slice has of a parameter: `length` elements from `begin`, which start at `at` in the slice.
+/// The part of a parameter in a slice: `length` elements from `begin`, which start at `at` in the slice.
 struct Segment {
   std::size_t parameter = 0, buffer = 0;
   int64_t begin = 0, length = 0, at = 0;

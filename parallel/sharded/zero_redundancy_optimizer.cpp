@@ -27,7 +27,7 @@ std::string layout_of(const FlatSlices& flat) {
   return out;
 }
 
-// Throws on all ranks if the parameters differ from those of rank 0 in number, shape, dtype, layout or group.
+// Throws on all ranks if the parameters differ from rank 0's in number, shape, dtype, layout or group.
 void compare_parameters(ProcessGroup& group, const std::vector<optim::OptimizerParamGroup>& groups, Device device) {
   uint64_t hash = 14695981039346656037u;
   for (const auto& part : groups) {
@@ -78,32 +78,139 @@ struct ZeroRedundancyOptimizerBase::Impl {
     return found == states.end() ? nullptr : found->second.get();
   }
 
-  std::vector<optim::OptimizerParamGroup> groups_of_leaves(const std::vector<optim::OptimizerParamGroup>&) const;
-  void take_options(const std::vector<optim::OptimizerParamGroup>& groups) const;
-  void use_gradients();
-  void reduce_gradients();
-  std::vector<char> used_anywhere() const;
-  Tensor reduced(const SlicedBuffer& buffer) const;
-  void receive_parameters() const;
-  std::vector<int64_t> table() const;
-  Tensor collect(const SlicedBuffer& buffer, std::size_t field, int to) const;
-};
-
-// The part of each parameter group that this rank has; a group may be empty.
-std::vector<optim::OptimizerParamGroup> ZeroRedundancyOptimizerBase::Impl::groups_of_leaves(
-    const std::vector<optim::OptimizerParamGroup>& groups) const {
-  std::vector<std::vector<Tensor>> of_parameter(flat.parameters().size());
-  for (std::size_t i = 0; i < segments.size(); ++i) of_parameter[segments[i].parameter].push_back(leaves[i]);
-  std::vector<optim::OptimizerParamGroup> out;
-  std::size_t next = 0;
-  for (const auto& group : groups) {
-    std::vector<Tensor> own;
-    for (std::size_t k = 0; k < group.params().size(); ++k, ++next)
-      own.insert(own.end(), of_parameter[next].begin(), of_parameter[next].end());
-    out.emplace_back(std::move(own), group.options().clone());
+  // The part of each parameter group that this rank has; a group may be empty.
+  std::vector<optim::OptimizerParamGroup> groups_of_leaves(
+      const std::vector<optim::OptimizerParamGroup>& groups) const {
+    std::vector<std::vector<Tensor>> of_parameter(flat.parameters().size());
+    for (std::size_t i = 0; i < segments.size(); ++i) of_parameter[segments[i].parameter].push_back(leaves[i]);
+    std::vector<optim::OptimizerParamGroup> out;
+    std::size_t next = 0;
+    for (const auto& group : groups) {
+      std::vector<Tensor> own;
+      for (std::size_t k = 0; k < group.params().size(); ++k, ++next)
+        own.insert(own.end(), of_parameter[next].begin(), of_parameter[next].end());
+      out.emplace_back(std::move(own), group.options().clone());
+    }
+    return out;
   }
-  return out;
-}
+
+  // Schedulers and load() change the options of the whole groups.
+  void take_options(const std::vector<optim::OptimizerParamGroup>& groups) const {
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      optimizer().param_groups()[g].set_options(groups[g].options().clone());
+  }
+
+  // The gradients of the segments are views of the parameters' gradients.
+  void use_gradients() {
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      const Segment& s = segments[i];
+      const Tensor& p = flat.parameters()[s.parameter];
+      const Tensor grad = p.grad();
+      if (!grad.defined()) continue;
+      check(grad.sizes() == p.sizes(), kName, ": the gradient's shape differs from its parameter's\n  parameter ", p,
+            "\n  gradient  ", grad);
+      leaves[i].mutable_grad() = flattened_like(grad.detach(), p).narrow(0, s.begin, s.length);
+    }
+  }
+
+  void reduce_gradients() {
+    const std::vector<char> used = used_anywhere();
+    std::vector<Tensor> averages;
+    for (const SlicedBuffer& buffer : flat.buffers()) averages.push_back(reduced(buffer));
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      const Segment& s = segments[i];
+      if (used[s.parameter]) leaves[i].mutable_grad() = averages[s.buffer].narrow(0, s.at, s.length);
+    }
+  }
+
+  // A parameter has a gradient if it has one on any rank.
+  std::vector<char> used_anywhere() const {
+    const auto count = static_cast<int64_t>(flat.parameters().size());
+    Tensor used = zeros({count}, kByte);
+    for (int64_t i = 0; i < count; ++i)
+      used.data_ptr<uint8_t>()[i] = flat.parameters()[static_cast<std::size_t>(i)].grad().defined();
+    Tensor shared = used.to(flat.buffers()[0].data.device());
+    group->all_reduce(shared, ReduceOp::MAX)->wait();
+    used = shared.cpu();
+    return {used.data_ptr<uint8_t>(), used.data_ptr<uint8_t>() + count};
+  }
+
+  // The average gradient of this rank's slice. Each round sends the same part of every slice; two are on their way.
+  Tensor reduced(const SlicedBuffer& buffer) const {
+    const int ranks = group->size();
+    const auto item = static_cast<int64_t>(buffer.data.element_size());
+    const int64_t most =
+        std::max<int64_t>(options.bucket_bytes / (item * ranks) / FlatSlices::kAlignment, 1) * FlatSlices::kAlignment;
+    Tensor out = empty({buffer.slice}, buffer.data.options());
+    WorkPtr before;
+    for (int64_t at = 0; at < buffer.slice; at += most) {
+      const int64_t length = std::min(most, buffer.slice - at);
+      Tensor packed = zeros({ranks * length}, buffer.data.options());
+      for (int rank = 0; rank < ranks; ++rank)
+        flat.for_parts(buffer, rank * buffer.slice + at, length,
+                       [&](std::size_t parameter, int64_t begin, int64_t count, int64_t to) {
+                         const Tensor& p = flat.parameters()[parameter];
+                         if (!p.grad().defined()) return;
+                         packed.narrow(0, rank * length + to, count)
+                             .copy_(flattened_like(p.grad().detach(), p).narrow(0, begin, count));
+                       });
+      WorkPtr work = group->reduce_scatter(out.narrow(0, at, length), packed, ReduceOp::AVG);
+      if (before) before->wait();
+      before = std::move(work);
+    }
+    if (before) before->wait();
+    return out;
+  }
+
+  void receive_parameters() const {
+    if (group->size() > 1) {
+      std::vector<WorkPtr> works;
+      for (const SlicedBuffer& buffer : flat.buffers())
+        works.push_back(group->all_gather(buffer.data, slice(buffer).clone()));
+      for (const WorkPtr& work : works) work->wait();
+    }
+    for (const Tensor& p : flat.parameters()) autograd::wrote(p, kName);
+  }
+
+  // [parameter][entry of the state]: 0 where there is none on any rank; otherwise a count plus 1, or 1 for a tensor.
+  std::vector<int64_t> table() const {
+    const std::size_t entries = part->blank_state()->fields().size();
+    const auto total = static_cast<int64_t>(flat.parameters().size() * entries);
+    Tensor own = zeros({total}, kLong);
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      optim::OptimizerParamState* of = state(i);
+      if (of == nullptr) continue;
+      const auto fields = of->fields();
+      for (std::size_t f = 0; f < entries; ++f) {
+        check(fields[f].tensor != nullptr || fields[f].count != nullptr, kName, ": the entry ", fields[f].name,
+              " of the state of ", part->type(), " is neither a tensor nor a count");
+        own.data_ptr<int64_t>()[segments[i].parameter * entries + f] =
+            fields[f].tensor != nullptr ? fields[f].tensor->defined() : *fields[f].count + 1;
+      }
+    }
+    Tensor shared = own.to(flat.buffers()[0].data.device());
+    group->all_reduce(shared, ReduceOp::MAX)->wait();
+    own = shared.cpu();
+    return {own.data_ptr<int64_t>(), own.data_ptr<int64_t>() + total};
+  }
+
+  // Entry `field` of the state of a whole buffer, on rank `to` or on all; undefined on others.
+  Tensor collect(const SlicedBuffer& buffer, std::size_t field, int to) const {
+    Tensor own = zeros({buffer.slice}, buffer.data.options());
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      const Segment& s = segments[i];
+      optim::OptimizerParamState* of = &flat.buffers()[s.buffer] == &buffer ? state(i) : nullptr;
+      if (of == nullptr) continue;
+      if (const Tensor value = *of->fields()[field].tensor; value.defined()) own.narrow(0, s.at, s.length).copy_(value);
+    }
+    Tensor all = to < 0 || to == group->rank() ? empty({group->size(), buffer.slice}, buffer.data.options()) : Tensor();
+    if (to < 0)
+      group->all_gather(all, own.unsqueeze(0))->wait();
+    else
+      group->gather(all.defined() ? all.unbind(0) : Tensors(), own, to)->wait();
+    return all.defined() ? all.view({-1}) : all;
+  }
+};
 
 ZeroRedundancyOptimizerBase::ZeroRedundancyOptimizerBase(const std::vector<optim::OptimizerParamGroup>& groups,
                                                          std::unique_ptr<optim::OptimizerOptions> defaults,
@@ -148,124 +255,7 @@ Tensor ZeroRedundancyOptimizerBase::step(LossClosure closure) {
   return loss;
 }
 
-// Schedulers and load() change the options of the whole groups.
-void ZeroRedundancyOptimizerBase::Impl::take_options(const std::vector<optim::OptimizerParamGroup>& groups) const {
-  for (std::size_t g = 0; g < groups.size(); ++g)
-    optimizer().param_groups()[g].set_options(groups[g].options().clone());
-}
-
-// The gradients of the segments are views of those of the parameters.
-void ZeroRedundancyOptimizerBase::Impl::use_gradients() {
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    const Segment& s = segments[i];
-    const Tensor& p = flat.parameters()[s.parameter];
-    const Tensor grad = p.grad();
-    if (!grad.defined()) continue;
-    check(grad.sizes() == p.sizes(), kName, ": the gradient's shape differs from its parameter's\n  parameter ", p,
-          "\n  gradient  ", grad);
-    leaves[i].mutable_grad() = flattened_like(grad.detach(), p).narrow(0, s.begin, s.length);
-  }
-}
-
-void ZeroRedundancyOptimizerBase::Impl::reduce_gradients() {
-  const std::vector<char> used = used_anywhere();
-  std::vector<Tensor> averages;
-  for (const SlicedBuffer& buffer : flat.buffers()) averages.push_back(reduced(buffer));
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    const Segment& s = segments[i];
-    if (used[s.parameter]) leaves[i].mutable_grad() = averages[s.buffer].narrow(0, s.at, s.length);
-  }
-}
-
-// A parameter has a gradient if it has one on any rank.
-std::vector<char> ZeroRedundancyOptimizerBase::Impl::used_anywhere() const {
-  const auto count = static_cast<int64_t>(flat.parameters().size());
-  Tensor used = zeros({count}, kByte);
-  for (int64_t i = 0; i < count; ++i)
-    used.data_ptr<uint8_t>()[i] = flat.parameters()[static_cast<std::size_t>(i)].grad().defined();
-  Tensor shared = used.to(flat.buffers()[0].data.device());
-  group->all_reduce(shared, ReduceOp::MAX)->wait();
-  used = shared.cpu();
-  return {used.data_ptr<uint8_t>(), used.data_ptr<uint8_t>() + count};
-}
-
-// The average gradient of this rank's slice. Each round sends the same part of every slice; two are on their way.
-Tensor ZeroRedundancyOptimizerBase::Impl::reduced(const SlicedBuffer& buffer) const {
-  const int ranks = group->size();
-  const auto item = static_cast<int64_t>(buffer.data.element_size());
-  const int64_t most =
-      std::max<int64_t>(options.bucket_bytes / (item * ranks) / FlatSlices::kAlignment, 1) * FlatSlices::kAlignment;
-  Tensor out = empty({buffer.slice}, buffer.data.options());
-  WorkPtr before;
-  for (int64_t at = 0; at < buffer.slice; at += most) {
-    const int64_t length = std::min(most, buffer.slice - at);
-    Tensor packed = zeros({ranks * length}, buffer.data.options());
-    for (int rank = 0; rank < ranks; ++rank)
-      flat.for_parts(buffer, rank * buffer.slice + at, length,
-                     [&](std::size_t parameter, int64_t begin, int64_t count, int64_t to) {
-                       const Tensor& p = flat.parameters()[parameter];
-                       if (!p.grad().defined()) return;
-                       packed.narrow(0, rank * length + to, count)
-                           .copy_(flattened_like(p.grad().detach(), p).narrow(0, begin, count));
-                     });
-    WorkPtr work = group->reduce_scatter(out.narrow(0, at, length), packed, ReduceOp::AVG);
-    if (before) before->wait();
-    before = std::move(work);
-  }
-  if (before) before->wait();
-  return out;
-}
-
-void ZeroRedundancyOptimizerBase::Impl::receive_parameters() const {
-  if (group->size() > 1) {
-    std::vector<WorkPtr> works;
-    for (const SlicedBuffer& buffer : flat.buffers())
-      works.push_back(group->all_gather(buffer.data, slice(buffer).clone()));
-    for (const WorkPtr& work : works) work->wait();
-  }
-  for (const Tensor& p : flat.parameters()) autograd::wrote(p, kName);
-}
-
 // ---- state
-
-// [parameter][entry of the state]: 0 where there is none on any rank; otherwise a count plus 1, or 1 for a tensor.
-std::vector<int64_t> ZeroRedundancyOptimizerBase::Impl::table() const {
-  const std::size_t entries = part->blank_state()->fields().size();
-  const auto total = static_cast<int64_t>(flat.parameters().size() * entries);
-  Tensor own = zeros({total}, kLong);
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    optim::OptimizerParamState* of = state(i);
-    if (of == nullptr) continue;
-    const auto fields = of->fields();
-    for (std::size_t f = 0; f < entries; ++f) {
-      check(fields[f].tensor != nullptr || fields[f].count != nullptr, kName, ": the entry ", fields[f].name,
-            " of the state of ", part->type(), " is neither a tensor nor a count");
-      own.data_ptr<int64_t>()[segments[i].parameter * entries + f] =
-          fields[f].tensor != nullptr ? fields[f].tensor->defined() : *fields[f].count + 1;
-    }
-  }
-  Tensor shared = own.to(flat.buffers()[0].data.device());
-  group->all_reduce(shared, ReduceOp::MAX)->wait();
-  own = shared.cpu();
-  return {own.data_ptr<int64_t>(), own.data_ptr<int64_t>() + total};
-}
-
-// Entry `field` of the state of a whole buffer, on rank `to` or on all; undefined on others.
-Tensor ZeroRedundancyOptimizerBase::Impl::collect(const SlicedBuffer& buffer, std::size_t field, int to) const {
-  Tensor own = zeros({buffer.slice}, buffer.data.options());
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    const Segment& s = segments[i];
-    optim::OptimizerParamState* of = &flat.buffers()[s.buffer] == &buffer ? state(i) : nullptr;
-    if (of == nullptr) continue;
-    if (const Tensor value = *of->fields()[field].tensor; value.defined()) own.narrow(0, s.at, s.length).copy_(value);
-  }
-  Tensor all = to < 0 || to == group->rank() ? empty({group->size(), buffer.slice}, buffer.data.options()) : Tensor();
-  if (to < 0)
-    group->all_gather(all, own.unsqueeze(0))->wait();
-  else
-    group->gather(all.defined() ? all.unbind(0) : Tensors(), own, to)->wait();
-  return all.defined() ? all.view({-1}) : all;
-}
 
 void ZeroRedundancyOptimizerBase::consolidate_state_dict(int to) {
   Impl& s = *impl_;
@@ -368,5 +358,4 @@ std::size_t ZeroRedundancyOptimizerBase::state_bytes() const {
       if (field.tensor != nullptr && field.tensor->defined()) sum += field.tensor->nbytes();
   return sum;
 }
-
 }  // namespace tandem::distributed

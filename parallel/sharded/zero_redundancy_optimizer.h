@@ -40,7 +40,7 @@ inline constexpr bool is_elementwise<optim::Adagrad> = true;
 struct ZeroRedundancyOptimizerOptions {
   std::shared_ptr<ProcessGroup> process_group = nullptr;  ///< the default group
   /// Whether step() itself averages the gradients over the processes, in rank order, each process receiving only its
-  /// part. This takes the place of DistributedDataParallel, and .grad() stays that of the process.
+  /// part. This takes the place of DistributedDataParallel, and .grad() stays the process's own.
   bool reduce_gradients = false;
   int64_t bucket_bytes = 25 << 20;  ///< of gradients that reduce_gradients sends at a time
 };
@@ -97,9 +97,8 @@ class ZeroRedundancyOptimizerBase : public optim::Optimizer {
 template <class O>
 class ZeroRedundancyOptimizer final : public ZeroRedundancyOptimizerBase {
   static_assert(is_elementwise<O>,
-                "ZeroRedundancyOptimizer cuts parameters into parts, so the optimizer must be elementwise; "
-                "if yours is, "
-                "say so with tandem::distributed::is_elementwise<Yours> = true");
+                "ZeroRedundancyOptimizer cuts parameters into parts, so the optimizer must be elementwise; if yours "
+                "is, say so with tandem::distributed::is_elementwise<Yours> = true");
 
   struct Part final : O, detail::PartOptimizer {
     template <class Defaults>
