@@ -9,7 +9,7 @@ namespace tandem::autograd {
 /// parallel::scatter returns them.
 class Scatter {
  public:
-  /// `chunk_sizes`: the sizes of the pieces, by default those of chunk. `unsqueeze_scalars`: treats a scalar
+  /// `chunk_sizes`: the sizes of the pieces, by default as chunk cuts. `unsqueeze_scalars`: treats a scalar
   /// as a vector of one element, which is an Error otherwise.
   explicit Scatter(std::vector<Device> devices, optional<std::vector<int64_t>> chunk_sizes = nullopt, int64_t dim = 0,
                    bool unsqueeze_scalars = false);

@@ -214,7 +214,7 @@ void compare_splits(GroupState& group, const CallRecord& call, const std::vector
 
 // ---- reductions
 
-// What is summed of a complex tensor: its parts, as in PyTorch. Other tensors as they are.
+// The numbers to sum: a complex tensor's parts, as in PyTorch, and other tensors as they are.
 Tensor summed(const char* operation, const Tensor& tensor, ReduceOp op) {
   if (!tensor.defined() || !tensor.is_complex()) return tensor;
   check(op == ReduceOp::SUM || op == ReduceOp::AVG, operation, ": ", tensor.dtype(), " has no ", name(op),

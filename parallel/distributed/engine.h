@@ -34,7 +34,7 @@ struct EngineOptions {
   int device_index = -1;  ///< CUDA device of this rank, for engines that compute there
 };
 
-/// What every call carries. All ranks of the group make the same call with the same `tag`, in one order.
+/// The options of every call. All ranks of the group make the same call with the same `tag`, in one order.
 struct CallOptions {
   uint32_t tag = 0;  ///< differs between calls that do not match or may overlap
   std::chrono::milliseconds timeout{30'000};

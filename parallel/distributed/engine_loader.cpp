@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <sstream>
 #include <vector>
 
 #include "tandem/core/base/fork.h"
@@ -37,12 +38,9 @@ const Known& known_backend(const std::string& backend) {
 std::vector<std::string> folders(const std::string& backend) {
   std::vector<std::string> out;
   if (const char* given = std::getenv("TANDEM_ENGINES"); given != nullptr) {
-    const std::string text = given;
-    for (std::size_t begin = 0; begin <= text.size();) {
-      const std::size_t end = std::min(text.find(':', begin), text.size());
-      if (end > begin) out.push_back(text.substr(begin, end - begin));
-      begin = end + 1;
-    }
+    std::istringstream list(given);
+    for (std::string folder; std::getline(list, folder, ':');)
+      if (!folder.empty()) out.push_back(folder);
   }
   if (const std::string own = tandem::detail::library_folder(); !own.empty())
     for (const std::string& below : {std::string(), std::string("/tandem"), "/parallel/distributed/" + backend})

@@ -63,7 +63,7 @@ std::optional<Place> place_of(const char* rank, const char* size) {
   return place_of(rank_of(rank), rank, size_of(size), size);
 }
 
-/// What one launcher has set.
+/// The variables that one launcher has set.
 struct Launcher {
   const char* name;
   std::optional<Place> global, local;

@@ -24,7 +24,7 @@ DistributedDataParallelOptions resolved(DistributedDataParallelOptions options) 
   return options;
 }
 
-// Moves the module, and compares it with those of the other processes, before anything is allocated for it.
+// Moves the module, and compares it with the other processes' modules, before anything is allocated for it.
 Reducer make_reducer(nn::Module& module, const std::shared_ptr<ProcessGroup>& group,
                      const DistributedDataParallelOptions& options) {
   if (options.device) module.to(*options.device);
@@ -79,8 +79,7 @@ bool DistributedDataParallelBase::after_forward(Tensors& outputs) {
   if (!GradMode::is_enabled()) return false;
   for (const auto& [name, parameter] : frozen_)
     check(!parameter.requires_grad(), kName, ": parameter ", name,
-          " was unfrozen after the model was wrapped, so its gradients would not be averaged; wrap the model "
-          "again");
+          " was unfrozen after the model was wrapped, so its gradients would not be averaged; wrap the model again");
   if (holding_ == 0) return reducer_.prepare(outputs, wrapped()->is_training());
   reducer_.skip();
   return false;

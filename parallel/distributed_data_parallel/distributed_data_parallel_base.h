@@ -49,7 +49,7 @@ class DistributedDataParallelBase : public parallel::WrappedModule {
   [[nodiscard]] NoSyncGuard no_sync() { return NoSyncGuard(*this); }
   /// For processes with different numbers of batches: runs `loop`, the training loop of this process. Then it takes
   /// part in the steps of the others, with zero gradients, until all have finished, and receives the parameters and
-  /// buffers of the last one. Meanwhile the buffers before a step are those of the highest rank that still has batches,
+  /// buffers of the last one. Meanwhile the buffers before a step come from the highest rank that still has batches,
   /// and some processes may be in eval mode. Gradients stay averages over all processes. The optimizers'
   /// state is not exchanged. In `loop`, every forward that records gradients outside no_sync() needs a backward.
   void join(const std::function<void()>& loop);

@@ -33,9 +33,8 @@ void fail_surplus(const ReducerOptions& options, const std::string& name, bool s
   } else if (second) {
     what = "a second gradient in one backward pass, as from passes nested in it";
     cure =
-        "the first one may have been sent already; set static_graph = true if all steps do the same, or "
-        "reach "
-        "the parameter once per pass";
+        "the first one may have been sent already; set static_graph = true if all steps do the same, or reach the "
+        "parameter once per pass";
   } else {
     what = "a gradient although the outputs of the last forward do not depend on it";
     cure = "call backward for these outputs only, and use parameters in forward only, outside of nested passes";

@@ -1,4 +1,4 @@
-// What Reducer says about gradients that are missing or superfluous. Internal.
+// Reducer's errors about missing and superfluous gradients. Internal.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // Batch normalisation over processes. With h = (x - mean) / s, s = sqrt(var + eps), and sums over all processes:
-// dx = w / s (g - mean(g) - h mean(g h)); dw and db are sums over this process only, as those of other layers are.
+// dx = w / s (g - mean(g) - h mean(g h)); dw and db are sums over this process only, as in other layers.
 #include "tandem/parallel/distributed_data_parallel/sync_batch_norm.h"
 
 #include <ostream>

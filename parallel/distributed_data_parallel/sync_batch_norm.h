@@ -30,7 +30,7 @@ class SyncBatchNormImpl : public nn::Cloneable<SyncBatchNormImpl> {
 
   nn::BatchNormOptions options;
   std::shared_ptr<ProcessGroup> process_group;
-  /// As those of nn::BatchNorm, under the same names.
+  /// As in nn::BatchNorm, under the same names.
   Tensor weight, bias, running_mean, running_var, num_batches_tracked;
 };
 TANDEM_MODULE(SyncBatchNorm);

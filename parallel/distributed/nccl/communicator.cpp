@@ -94,9 +94,7 @@ void Communicator::fail(ncclResult_t result, const char* operation) {
   std::string text = "nccl: " + std::string(operation) + ": " + ncclGetErrorString(result);
   if (const char* more = ncclGetLastError(comm_); more != nullptr && *more != '\0') text += "; " + std::string(more);
   if (text.find("Duplicate GPU") != std::string::npos)
-    text +=
-        "\nNCCL before 2.30 refuses two ranks on one GPU: give every rank a GPU of its own, or use backend "
-        "gloo";
+    text += "\nNCCL before 2.30 refuses two ranks on one GPU: give every rank a GPU of its own, or use backend gloo";
   throw std::runtime_error(text);
 }
 

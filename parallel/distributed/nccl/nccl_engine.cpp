@@ -1,5 +1,5 @@
 // The engine on NCCL: collectives on CUDA memory. Calls submit their work to CallOptions::stream and return, without
-// waiting for the device, so that they can be captured in CUDA graphs. Whoever owns the stream orders it with others.
+// waiting for the device, so that they can be captured in CUDA graphs. The owner of the stream orders it with others.
 //
 // A device carries out the calls of a group in the order of submission, sends and receives included: a rank that first
 // sends to a peer and then receives from it needs a peer that first receives. Tags have no meaning here.
