@@ -76,7 +76,7 @@ void failed(cudnnStatus_t status, const char* call, const Where& where) {
   cudnnGetLastErrorString(more, sizeof more);
   fail("cuDNN: ", cudnnGetErrorString(status), " from ", call, " at ", place(where), more[0] == 0 ? "" : "\n  ", more);
 }
-// cuFFT has no texts for its statuses.
+// cuFFT has no messages for its statuses.
 void failed(cufftResult status, const char* call, const Where& where) {
   const char* text = status == CUFFT_ALLOC_FAILED     ? " (out of memory)"
                      : status == CUFFT_INVALID_SIZE   ? " (unsupported size)"

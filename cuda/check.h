@@ -28,20 +28,9 @@ struct Where {
 
 /// Throws Error unless the call succeeded. If an earlier kernel's error surfaces here, the message lists the
 /// last operations that this thread launched.
-inline void ensure(cudaError_t status, const char* call, const Where& where = Where::current()) {
-  if (status != cudaSuccess) [[unlikely]]
-    failed(status, call, where);
-}
-inline void ensure(cublasStatus_t status, const char* call, const Where& where = Where::current()) {
-  if (status != CUBLAS_STATUS_SUCCESS) [[unlikely]]
-    failed(status, call, where);
-}
-inline void ensure(cudnnStatus_t status, const char* call, const Where& where = Where::current()) {
-  if (status != CUDNN_STATUS_SUCCESS) [[unlikely]]
-    failed(status, call, where);
-}
-inline void ensure(cufftResult status, const char* call, const Where& where = Where::current()) {
-  if (status != CUFFT_SUCCESS) [[unlikely]]
+template <class Status>
+void ensure(Status status, const char* call, const Where& where = Where::current()) {
+  if (status != Status{}) [[unlikely]]  // 0 is the success of all four libraries
     failed(status, call, where);
 }
 

@@ -10,14 +10,10 @@
 #include "tandem/core/backend/kernel.h"
 #include "tandem/cuda/elementwise_plan.h"
 #include "tandem/cuda/launch.h"
+#include "tandem/cuda/pack.h"
 #include "tandem/cuda/stored.h"
 
 namespace tandem::cuda_impl {
-
-template <class T, int V>
-struct alignas(sizeof(T) * V) Vector {
-  T at[V];
-};
 
 /// Elements per vector when these types are accessed together.
 template <class... Ts>
@@ -57,9 +53,9 @@ struct Input {
     } else {
 #pragma unroll
       for (int u = 0; u < U; ++u) {
-        const auto values = *reinterpret_cast<const Vector<Stored, V>*>(data + static_cast<int32_t>(offsets[u]));
+        const auto values = *reinterpret_cast<const Pack<Stored, V>*>(data + static_cast<int32_t>(offsets[u]));
 #pragma unroll
-        for (int v = 0; v < V; ++v) to[u * V + v] = static_cast<T>(values.at[v]);
+        for (int v = 0; v < V; ++v) to[u * V + v] = static_cast<T>(values.x[v]);
       }
     }
   }
@@ -145,10 +141,10 @@ __global__ void elementwise_kernel(const Elementwise<F, N, Float> p) {
   if (by_vectors) {
 #pragma unroll
     for (int u = 0; u < U; ++u) {
-      Vector<Out, V> values;
+      Pack<Out, V> values;
 #pragma unroll
-      for (int v = 0; v < V; ++v) values.at[v] = static_cast<Out>(y[u * V + v]);
-      *reinterpret_cast<Vector<Out, V>*>(p.out + to[u]) = values;
+      for (int v = 0; v < V; ++v) values.x[v] = static_cast<Out>(y[u * V + v]);
+      *reinterpret_cast<Pack<Out, V>*>(p.out + to[u]) = values;
     }
   } else {
 #pragma unroll

@@ -15,14 +15,9 @@ struct Grid {
   std::size_t shared_bytes = 0;
 };
 
-/// One thread per `per_thread` of n items, with as many blocks as needed (for kernels without a loop).
+/// One thread per `per_thread` of n items, with as many blocks as needed.
 inline Grid grid_for(int64_t n, int per_thread = 1, int threads = 256) {
   return {ceil_div(n, int64_t{threads} * per_thread), threads};
-}
-/// At most as many blocks as the GPU can run at once, for grid-stride loops.
-inline Grid strided_grid(const Gpu& gpu, int64_t n, int per_thread = 1, int threads = 256) {
-  const int64_t resident = int64_t{gpu.multiprocessors} * std::max(1, gpu.threads_per_multiprocessor / threads);
-  return {std::min(ceil_div(n, int64_t{threads} * per_thread), resident), threads};
 }
 
 namespace detail {

@@ -37,7 +37,7 @@ struct ReduceGeometry {
   int64_t blocks() const { return columns ? units * parts : ceil_div(units * parts, kReduceThreads / lanes); }
 };
 
-/// `address` is that of the first input element. There must be at least one output.
+/// `address`: of the first input element. There must be at least one output.
 ReduceGeometry make_reduce_geometry(const ReduceDims& dims, int64_t item_size, uintptr_t address);
 
 /// Threads that combine the parts of one output: 1, 32 or 256.

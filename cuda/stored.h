@@ -7,7 +7,7 @@
 
 namespace tandem::cuda_impl {
 
-/// How elements of type T are stored if those of float are stored as `Float`.
+/// The stored type of elements of type T if floats are stored as `Float`.
 template <class T, class Float>
 using stored_t = std::conditional_t<std::is_same_v<T, float>, Float, T>;
 

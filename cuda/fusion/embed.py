@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Writes a C++ source with the texts that generated kernels are compiled with.
+"""Writes a C++ source with the headers of generated kernels as strings.
 
     embed.py ROOT OUT DEPFILE
 
-They are LOOP and CORES with all of Tandem's headers that they include, in one text each without #include; the lines that
-would include them; and cuda/fusion/standard.h, which stands in for the standard library's headers where there are none. DEPFILE tells Ninja which headers these are.
+They are LOOP and CORES with all of Tandem's headers that they include, one string each without #include; the lines that
+would include them; and cuda/fusion/standard.h, which stands in for the standard library's headers where there are none.
+DEPFILE tells Ninja which headers these are.
 """
 import pathlib
 import re

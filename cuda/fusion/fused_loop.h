@@ -1,4 +1,4 @@
-// What generated kernels are made of, beside the formulas. A thread computes one vector of elements, or that many single
+// The parts of generated kernels beside the formulas. A thread computes one vector of elements, or that many single
 // ones. Bodies are generated: Body<V>::run(p, offsets, …) computes V elements.
 #pragma once
 #include <type_traits>

@@ -1,7 +1,6 @@
 #include "tandem/cuda/fusion/generate.h"
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 
 #include "tandem/core/formulas/store.h"
@@ -10,14 +9,6 @@
 
 namespace tandem::cuda_impl {
 namespace {
-
-uint64_t bits_of(const Scalar& number, ScalarType type) {
-  alignas(8) char bytes[kMaxItem] = {};
-  store(number, type, bytes);
-  uint64_t bits = 0;
-  std::memcpy(&bits, bytes, sizeof bits);
-  return bits;
-}
 
 // An expression of a kernel, and whether all elements of a vector have the same value.
 struct Value {
@@ -101,7 +92,7 @@ class Generator {
   }
 
   Value number(const Scalar& value, ScalarType type) {
-    numbers_.push_back(bits_of(value, type));
+    numbers_.push_back(bits_of<uint64_t>(value, type));
     return {concat("p.number<", cpp_name(type), ">(", numbers_.size() - 1, ")")};
   }
   Value argument(const QueuedArgument& a, ScalarType type, std::size_t call) {

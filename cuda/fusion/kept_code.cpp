@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kMostCode = 64 << 20;  // of a file: what is larger is none of ours
+constexpr std::uintmax_t kMostCode = 64 << 20;  // of a file: larger ones are not ours
 
 std::string line_of(uint64_t sum) { return concat(sum, '\n'); }
 

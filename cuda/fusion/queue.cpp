@@ -59,7 +59,7 @@ int64_t bytes_moved(const QueuedCall& call) {
   return bytes;
 }
 
-// Dimensions into which those of both shapes can be split, innermost first; empty if there are none.
+// Dimensions into which both shapes can be split, innermost first; empty if there are none.
 std::vector<int64_t> common_sizes(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
   std::vector<int64_t> sizes;
   std::size_t i = 0, j = 0;

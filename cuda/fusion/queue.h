@@ -3,7 +3,7 @@
 //
 // Calls wait while their results have as many elements, in one order. Whatever takes the context's stream
 // (Context::stream) or changes it, and events, run them first, so everything else finds its inputs computed; but kernels
-// that have nothing to do with them may run before them. Bits are those of separate kernels:
+// that have nothing to do with them may run before them. Bits are the same as with separate kernels:
 // each result is rounded to its dtype in a register as if it were stored. What nobody holds any more when the calls run
 // is not written: the allocator keeps freed memory back (CachingAllocator::hold), so no other tensor has moved in.
 #pragma once

@@ -4,7 +4,7 @@
 
 namespace tandem::cuda_impl {
 
-/// Whether the arguments are as the formula, that of `to`, needs them; then `to` is the call, without strides.
+/// Whether the arguments fit the formula of `to`; then `to` is the call, without strides.
 bool read_call(QueuedCall& to, const KernelCall& call, Device device);
 
 /// Calls the kernel itself.
@@ -13,7 +13,7 @@ void run_alone(const QueuedCall& call);
 /// The same memory with other sizes and strides; not a use of it.
 Tensor borrowed(const Tensor& t, IntArrayRef sizes, IntArrayRef strides);
 
-/// The type that the call computes in: that of its inputs, float for half types.
+/// The type that the call computes in: its inputs' type, float for half types.
 ScalarType computed_in(const QueuedCall& call);
 
 }  // namespace tandem::cuda_impl

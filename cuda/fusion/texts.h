@@ -1,4 +1,4 @@
-// Texts that are embedded by cuda/fusion/embed.py, in pieces up to a null: compilers need not accept long literals.
+// Headers as strings, written by cuda/fusion/embed.py, in pieces up to a null: compilers need not accept long literals.
 #pragma once
 #include <string>
 

@@ -1,5 +1,5 @@
 // Attention on CUDA by blocks of queries and keys, as on the CPU (core/cpu/attention.cpp): memory for the scores of a block
-// only. Backward computes them again, once for the gradient of the queries and once for those of keys and values, so that
+// only. Backward computes them again, once for the gradient of the queries and once for the gradients of keys and values, so that
 // each is summed in a fixed order. Blocks depend on the size of a head alone, so a row's bits depend on nothing else in its
 // batch.
 #include <algorithm>
@@ -159,7 +159,7 @@ struct QueryBlock {
   }
 };
 
-// What softmax is made of scores with: a row's largest score and 1 / its sum, or zeros if it sees no key.
+// What turns scores into a softmax: a row's largest score and 1 / its sum, or zeros if it sees no key.
 struct Row {
   float largest, factor;
 };

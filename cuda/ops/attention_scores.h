@@ -1,4 +1,4 @@
-// What attention's kernels read: the problem as a kernel parameter, which blocks of scores are visible, and the scores of a
+// The inputs of attention's kernels: the problem as a kernel parameter, which blocks of scores are visible, and the scores of a
 // block in the registers of its warps. Scores are times log2(e), so that softmax takes powers of two.
 #pragma once
 #include <limits>

@@ -4,6 +4,7 @@
 #include "tandem/cuda/device.h"
 
 #include "tandem/core/backend/batch_norm.h"
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/cuda/functors.h"
 #include "tandem/cuda/fusion/core.h"
 #include "tandem/cuda/fusion/formulas.h"
@@ -14,11 +15,6 @@
 
 namespace tandem::cuda_impl {
 namespace {
-
-template <class T>
-T* data_or_null(const Tensor& t) {
-  return t.defined() ? t.ptr<T>() : nullptr;
-}
 
 template <class T>
 struct Channels {

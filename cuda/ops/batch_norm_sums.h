@@ -21,7 +21,7 @@ __device__ inline Sums shuffle_xor(const Sums& s, int apart) {
 // What is summed.
 enum class Of { kStatistics, kGradients, kPlain };
 
-/// A kernel parameter. partial [parts, tiles, slots]: with a gradient its sums, and those of its products with x - mean;
+/// A kernel parameter. partial [parts, tiles, slots]: with a gradient its sums, and the sums of its products with x - mean;
 /// for statistics the sums of x - x0 and of its square, where x0 is the first element of the channel; or the sums of x.
 template <class S>
 struct SumColumns {

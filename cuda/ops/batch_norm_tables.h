@@ -1,4 +1,4 @@
-// What the kernels of batch normalisation share with each other and with other families.
+// Kernels that batch normalisation shares between its sources and with other families.
 #pragma once
 #include "tandem/core/tensor.h"
 

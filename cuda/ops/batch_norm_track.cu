@@ -2,6 +2,7 @@
 // these layers, and five launches for each take the host longer than the GPU.
 #include "tandem/cuda/ops/batch_norm_tables.h"
 
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/launch.h"
 
@@ -23,8 +24,8 @@ void track_statistics(const Tensor& running_mean, const Tensor& running_var, con
                       const Tensor& variance, double momentum, double factor) {
   const int64_t channels = running_mean.numel();
   launch("batch_norm_track", context(running_mean.device()), grid_for(std::max<int64_t>(1, channels)), track_kernel,
-         running_mean.ptr<float>(), running_var.ptr<float>(), batches.defined() ? batches.ptr<int64_t>() : nullptr,
-         mean.ptr<float>(), variance.ptr<float>(), static_cast<float>(1 - momentum), static_cast<float>(momentum),
+         running_mean.ptr<float>(), running_var.ptr<float>(), data_or_null<int64_t>(batches), mean.ptr<float>(),
+         variance.ptr<float>(), static_cast<float>(1 - momentum), static_cast<float>(momentum),
          static_cast<float>(momentum * factor), channels);
 }
 

@@ -14,7 +14,7 @@
 namespace tandem::cuda_impl {
 namespace {
 
-// What a thread computes: channels of the output, and neighbouring elements of a row.
+// A thread's results: channels of the output, and neighbouring elements of a row.
 constexpr int kOuts = 8, kColumns = 4;
 constexpr int kMostThreads = 256;
 constexpr int64_t kMostFloats = 12 << 10;  // of a block's shared memory, which leaves room for several blocks
@@ -104,7 +104,7 @@ __device__ void load_segment(float (&to)[kLength], const float* from) {
 // ---- the output
 
 struct Forward : Window {
-  Elements in, weight, out, bias;  // weight.n from one channel of the output to the next, weight.c to that of the input
+  Elements in, weight, out, bias;  // weight.n from one channel of the output to the next, weight.c to the input's next one
   Sizes of_in, of_out;
   // A block: `images`, `groups` of kOuts channels of the output, `rows`, and `columns` of kColumns elements; `part` of the
   // input is in memory at a time.

@@ -177,7 +177,7 @@ std::vector<cudnnBackendNumericalNote_t> notes_of(const GraphObject& engine) {
   return notes;
 }
 
-// What names a proposal in a later run: its place, since a heuristic may propose an engine with several settings, and
+// The name of a proposal, for a later run: its place, since a heuristic may propose an engine with several settings, and
 // the engine, in case that the proposals are others then.
 constexpr const char *kBest = "proposal ", *kFallback = "fallback ", *kDirect = "direct";
 std::string name_of(cudnnBackendHeurMode_t mode, std::size_t place, const GraphObject& engine) {

@@ -74,15 +74,15 @@ __global__ void __launch_bounds__(kCatThreads) convert_kernel(CatBatch batch) {
   const auto* from = reinterpret_cast<const From*>(batch.from[part]);
   auto* to = reinterpret_cast<To*>(batch.to[part]);
   const uint32_t at = (blockIdx.x - batch.first_block[part]) * kCatBlock + threadIdx.x * kCatEach;
-  using Read = Vector<From, kCatEach>;
-  using Written = Vector<To, kCatEach>;
+  using Read = Pack<From, kCatEach>;
+  using Written = Pack<To, kCatEach>;
   const bool vectors =
       reinterpret_cast<uintptr_t>(from) % sizeof(Read) == 0 && reinterpret_cast<uintptr_t>(to) % sizeof(Written) == 0;
   if (vectors && at + kCatEach <= batch.units[part]) {
     const Read read = *reinterpret_cast<const Read*>(from + at);
     Written written;
     TANDEM_UNROLL
-    for (uint32_t k = 0; k < kCatEach; ++k) written.at[k] = ops::convert<To>(read.at[k]);
+    for (uint32_t k = 0; k < kCatEach; ++k) written.x[k] = ops::convert<To>(read.x[k]);
     *reinterpret_cast<Written*>(to + at) = written;
   } else {
     for (uint32_t i = at; i < at + kCatEach && i < batch.units[part]; ++i) to[i] = ops::convert<To>(from[i]);

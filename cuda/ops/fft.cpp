@@ -10,6 +10,7 @@
 #include <unordered_map>
 
 #include "tandem/core/backend/binary.h"
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/cuda/context.h"
 #include "tandem/cuda/plan_key.h"
 #include "tandem/cuda/tables.h"
@@ -78,11 +79,6 @@ Tensor lines_last(const Tensor& t, int64_t dim, bool complex) {
   for (Dims* d : {&sizes, &strides}) std::rotate(d->begin() + dim, d->begin() + dim + 1, d->begin() + end);
   return alias(t, sizes, strides, t.storage_offset());
 }
-Tensor row_major(const Tensor& t) {
-  const Tensor out = empty_raw(t.sizes(), t.dtype(), t.device());
-  copy_raw(out, t);
-  return out;
-}
 /// The real (0) or imaginary (1) parts.
 Tensor part(const Tensor& t, int64_t which) {
   Dims sizes(t.sizes()), strides(t.strides());
@@ -114,7 +110,7 @@ void transform(const Tensor& lines, bool inverse) {
 }
 
 void c2c(const Tensor& out, const Tensor& a, int64_t dim, bool inverse, double scale) {
-  const Tensor lines = row_major(lines_last(a, dim, true));
+  const Tensor lines = row_major_copy(lines_last(a, dim, true));
   transform(lines, inverse);
   multiply(lines_last(out, dim, true), lines, scale);
 }
@@ -133,7 +129,7 @@ void r2c(const Tensor& out, const Tensor& a, int64_t dim, bool inverse, double s
   const int64_t n = a.size(dim);
   if (out.size(dim) != n / 2 + 1) return whole_r2c(out, a, dim, inverse, scale);
   const bool single = a.dtype() == kFloat;
-  const Tensor signal = row_major(lines_last(a, dim, false)), target = lines_last(out, dim, true);
+  const Tensor signal = row_major_copy(lines_last(a, dim, false)), target = lines_last(out, dim, true);
   const Tensor lines = empty_raw(target.sizes(), a.dtype(), a.device());
   execute(signal, {FftKind::kRealToComplex, a.dtype(), n, signal.numel() / n}, [&](cufftHandle plan) {
     if (single)
@@ -149,7 +145,7 @@ void r2c(const Tensor& out, const Tensor& a, int64_t dim, bool inverse, double s
 void c2r(const Tensor& out, const Tensor& a, int64_t dim, bool inverse, double scale) {
   const int64_t n = out.size(dim);
   const bool single = a.dtype() == kFloat;
-  const Tensor lines = row_major(lines_last(a, dim, true)), target = lines_last(out, dim, false);
+  const Tensor lines = row_major_copy(lines_last(a, dim, true)), target = lines_last(out, dim, false);
   const Tensor imaginary = part(lines, 1);
   if (!inverse) multiply(imaginary, imaginary, -1);
   fill_raw(element(imaginary, 0), 0);

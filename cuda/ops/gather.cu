@@ -125,7 +125,7 @@ void get(const Tensor& out, const Tensor& in, const Tensor& offsets) {
 void gather(const Tensor& out, const Tensor& in, int64_t dim, const Tensor& index) {
   Context& c = context(out.device());
   Dims strides(in.strides());
-  const GatherAlong along{"gather", dim, in.size(dim), stride_of(in, dim)};
+  const GatherAlong along{"gather", dim, in.size(dim), in.stride(dim)};
   strides[static_cast<std::size_t>(dim)] = 0;
   const Tensor start = alias(in, index.sizes(), strides, in.storage_offset());
   dispatch_bits(in.element_size(), [&]<class Bits>(Type<Bits>) {

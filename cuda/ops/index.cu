@@ -124,8 +124,8 @@ struct Writes {
 
   int64_t count() const { return source.size(dim); }
   Along along() const {
-    if (shared) return {operation, count(), dim, INT64_MAX, 1, 1, stride_of(source, dim)};
-    return {operation, count(), dim, out.size(dim), stride_of(out, dim), stride_of(where, dim), stride_of(source, dim)};
+    if (shared) return {operation, count(), dim, INT64_MAX, 1, 1, source.stride(dim)};
+    return {operation, count(), dim, out.size(dim), out.stride(dim), where.stride(dim), source.stride(dim)};
   }
 };
 
@@ -198,7 +198,7 @@ void apply_runs(Context& c, const Writes& w, const Sorted& sorted) {
                     static_cast<uint32_t>(threads),
                     FastDivide(static_cast<uint32_t>(lines)),
                     sorted.none,
-                    stride_of(w.source, w.dim),
+                    w.source.stride(w.dim),
                     !w.shared,
                     sorted.writes.keys.ptr<int64_t>(),
                     sorted.writes.positions.ptr<int32_t>()};

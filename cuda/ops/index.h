@@ -1,19 +1,10 @@
 // Shared code of CUDA's index kernels.
 #pragma once
 #include "tandem/core/backend/index.h"
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/cuda/context.h"
 
 namespace tandem::cuda_impl {
-
-/// A view of `t` at position 0 of `dim`, without that dimension; the other dimensions have the sizes in
-/// `sizes`.
-inline Tensor without_dim(const Tensor& t, int64_t dim, IntArrayRef sizes) {
-  Dims left(sizes), strides(t.strides());
-  left.erase(static_cast<std::size_t>(dim));
-  strides.erase(static_cast<std::size_t>(dim));
-  return alias(t, left, strides, t.storage_offset());
-}
-inline int64_t stride_of(const Tensor& t, int64_t dim) { return t.strides()[static_cast<std::size_t>(dim)]; }
 
 /// Pairs of a destination (an offset in elements) and a position in the order of the index, stably sorted by
 /// destination. One thread applies the writes of each destination in order.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/backend/layer_norm.h"
 #include "tandem/cuda/fusion/core.h"
 #include "tandem/cuda/fusion/formulas.h"
@@ -65,11 +66,6 @@ __global__ void join(T* grad_weight, T* grad_bias, const double* partial, int64_
 }
 
 // ---- host
-
-template <class T>
-T* data_or_null(const Tensor& t) {
-  return t.defined() ? t.ptr<T>() : nullptr;
-}
 
 // Calls run(elements accessed at once) as a constant.
 template <class S, class Run>

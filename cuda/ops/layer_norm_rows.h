@@ -20,7 +20,7 @@ struct RowSums {
   }
 };
 
-// What the normalisation of one row needs.
+// The normalisation of one row.
 template <class T>
 struct Row {
   T mean, scale, shift;

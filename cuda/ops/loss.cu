@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/backend/loss.h"
 #include "tandem/core/reduction.h"
 #include "tandem/cuda/launch.h"
@@ -239,15 +240,15 @@ __device__ void write_packs(const PlaceGradient<T, S>& gradient, S* to, const S*
   const bool vectors = reinterpret_cast<uintptr_t>(to) % 16 == 0;
   for_packs<false>(row, classes, end, 0, lane, lanes, [&](int64_t c, float(&x)[kPack]) {
     gradient.apply(c, x);
-    Vector<S, kPack> values;
+    Pack<S, kPack> values;
     TANDEM_UNROLL
-    for (int k = 0; k < kPack; ++k) values.at[k] = S(x[k]);
+    for (int k = 0; k < kPack; ++k) values.x[k] = S(x[k]);
     if (vectors && c + kPack <= classes) {
-      *reinterpret_cast<Vector<S, kPack>*>(to + c) = values;
+      *reinterpret_cast<Pack<S, kPack>*>(to + c) = values;
     } else {
       TANDEM_UNROLL
       for (int k = 0; k < kPack; ++k)
-        if (c + k < classes) to[c + k] = values.at[k];
+        if (c + k < classes) to[c + k] = values.x[k];
     }
   });
 }
@@ -295,7 +296,7 @@ Places<T> places(const char* operation, const Tensor& scores, const Tensor& targ
           scores.size(2),
           target.numel(),
           target.ptr<int64_t>(),
-          weight.defined() ? weight.ptr<T>() : nullptr,
+          data_or_null<T>(weight),
           loss.ignore_index,
           loss.reduction,
           static_cast<T>(1 - loss.label_smoothing),

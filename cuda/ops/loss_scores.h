@@ -34,11 +34,11 @@ struct UnalignedPack {
 
   template <class S>
   __device__ UnalignedPack(const S* from, int skipped) {
-    using Words = Vector<uint32_t, 4>;
+    using Words = Pack<uint32_t, 4>;
     const auto* aligned = reinterpret_cast<const Words*>(from - skipped);
     const Words low = aligned[0], high = aligned[skipped == 0 ? 0 : 1];  // neither waits for the other
     TANDEM_UNROLL
-    for (int k = 0; k < 4; ++k) words[k] = low.at[k], words[k + 4] = high.at[k];
+    for (int k = 0; k < 4; ++k) words[k] = low.x[k], words[k + 4] = high.x[k];
   }
   template <class S>
   __device__ void unpack(int skipped, float (&to)[kPack]) {
@@ -56,7 +56,7 @@ struct UnalignedPack {
 };
 
 // Calls f(c, scores) with the scores of a lane, kPack from class c on at once, and `beyond` after the last class. `end`
-// is that of all rows. kTwo: two packs are loaded before the first call, which pays where nothing is stored.
+// ends all rows. kTwo: two packs are loaded before the first call, which pays where nothing is stored.
 template <bool kTwo, class S, class F>
 __device__ inline void for_packs(const S* row, int64_t classes, const S* end, float beyond, int lane, int lanes, F f) {
   const auto skipped = static_cast<int>(reinterpret_cast<uintptr_t>(row) % 16 / sizeof(S));

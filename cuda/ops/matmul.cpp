@@ -5,6 +5,7 @@
 #include <climits>
 
 #include "tandem/core/backend/binary.h"
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/backend/linalg.h"
 #include "tandem/core/global_context.h"
 #include "tandem/cuda/context.h"
@@ -30,9 +31,7 @@ Matrix matrix(const Tensor& t) {
   const int64_t rows = t.size(-2), columns = t.size(-1);
   const MatrixLayout layout = matrix_layout(rows, columns, t.stride(-2), t.stride(-1));
   if (layout.dense) return {t, layout, batched && t.size(0) > 1 ? t.stride(0) : 0};
-  Tensor copy = empty_raw(t.sizes(), t.dtype(), t.device());
-  copy_raw(copy, t);
-  return {copy, {true, false, std::max<int64_t>(1, columns)}, batched ? rows * columns : 0};
+  return {row_major_copy(t), {true, false, std::max<int64_t>(1, columns)}, batched ? rows * columns : 0};
 }
 
 int blas_int(const char* operation, int64_t value, const Tensor& a, const Tensor& b) {

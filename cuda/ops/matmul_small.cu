@@ -1,6 +1,7 @@
 // Small products of float32, for which cuBLAS takes kernels with few threads. A block computes a tile of out: it loads
 // what that needs of a and b in steps along the inner dimension, and its parts add every kParts-th product of a step.
 // The parts' sums are added last. The order of a sum depends on the inner size alone.
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/tensor.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/launch.h"
@@ -78,7 +79,7 @@ void small_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Sca
                   out.stride(0),
                   {a.ptr<float>(), a.stride(0), a.stride(1), static_cast<int>(m)},
                   {b.ptr<float>(), b.stride(1), b.stride(0), static_cast<int>(n)},
-                  bias.defined() ? bias.ptr<float>() : nullptr,
+                  data_or_null<float>(bias),
                   static_cast<int>(a.size(1)),
                   static_cast<int>(columns),
                   beta.to<float>(),

@@ -1,6 +1,7 @@
 // nonzero: positions of nonzero elements, in row-major order. Counts per tile are summed by one block; each
 // tile then writes after the preceding ones. count_nonzero returns a number to the host and is the only
 // function in this backend's tables that waits for the device.
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/backend/runtime.h"
 #include "tandem/cuda/device.h"
 #include "tandem/cuda/fast_divide.h"
@@ -105,14 +106,6 @@ __global__ void write_kernel(Elements<Bits> x, Coordinates at, const int64_t* st
     start += all;
     __syncthreads();
   }
-}
-
-// The tensor itself if it is row-major, otherwise a row-major copy.
-Tensor row_major(const Tensor& in) {
-  if (in.is_contiguous()) return in;
-  Tensor out = empty_raw(in.sizes(), in.dtype(), in.device());
-  copy_raw(out, in);
-  return out;
 }
 
 // Calls f(Elements) with the tensor's bits.

@@ -8,6 +8,7 @@
 #include "tandem/core/formulas/optim_math.h"
 #include "tandem/cuda/capture.h"
 #include "tandem/cuda/launch.h"
+#include "tandem/cuda/pack.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
@@ -71,11 +72,6 @@ struct Table {
   int count = 0;
 };
 
-template <class T>
-struct alignas(16) Pack {
-  T value[16 / sizeof(T)];
-};
-
 /// Gradients on other devices, to be added to those in `own`.
 template <class T>
 struct Others {
@@ -106,15 +102,15 @@ __device__ void update_pack(const Update& update, T* const* data, const bool* ha
     if (!Update::kOptional || has[l]) packs[l] = *reinterpret_cast<const Pack<T>*>(data[l] + i);
   for (int o = 0; o < others.count; ++o) {
     const auto other = *reinterpret_cast<const Pack<T>*>(others.at[o] + place + i);
-    for (int k = 0; k < kWidth; ++k) packs[1].value[k] += other.value[k];
+    for (int k = 0; k < kWidth; ++k) packs[1].x[k] += other.x[k];
   }
   if (others.count > 0) *reinterpret_cast<Pack<T>*>(data[1] + i) = packs[1];
   for (int k = 0; k < kWidth; ++k) {
     T x[L];
-    for (int l = 0; l < L; ++l) x[l] = !Update::kOptional || has[l] ? packs[l].value[k] : T(0);
+    for (int l = 0; l < L; ++l) x[l] = !Update::kOptional || has[l] ? packs[l].x[k] : T(0);
     update(x, has);
     for (int l = 0; l < L; ++l)
-      if (l != 1 && (!Update::kOptional || has[l])) packs[l].value[k] = x[l];
+      if (l != 1 && (!Update::kOptional || has[l])) packs[l].x[k] = x[l];
   }
   for (int l = 0; l < L; ++l)
     if (l != 1 && (!Update::kOptional || has[l])) *reinterpret_cast<Pack<T>*>(data[l] + i) = packs[l];

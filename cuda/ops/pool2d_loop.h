@@ -1,4 +1,4 @@
-// What the pooling kernels share: the place of a result, the geometry of a call, and the loop over planes, or over
+// Shared by the pooling kernels: the place of a result, the geometry of a call, and the loop over planes, or over
 // images that are channels-last, that launches them.
 #pragma once
 #include <algorithm>

@@ -8,6 +8,7 @@
 #include <bit>
 
 #include "tandem/core/backend/scan.h"
+#include "tandem/core/formulas/arithmetic_ops.h"
 #include "tandem/core/formulas/scan_ops.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/line_geometry.h"
@@ -18,26 +19,7 @@
 namespace tandem::cuda_impl {
 namespace {
 
-using ScanTypes = TypeList<float, double, int64_t>;
-
-template <class T>
-using Running = std::conditional_t<std::is_same_v<T, float>, double, T>;
-
-// Integers wrap around.
-template <class A>
-__device__ A plus(A a, A b) {
-  if constexpr (std::is_integral_v<A>)
-    return static_cast<A>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  else
-    return a + b;
-}
-template <class A>
-__device__ A times(A a, A b) {
-  if constexpr (std::is_integral_v<A>)
-    return static_cast<A>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-  else
-    return a * b;
-}
+using ops::Running, ops::ScanTypes;
 
 // The scanned operation: an associative operation on State with the left operand first.
 template <class T_>
@@ -47,14 +29,14 @@ struct Sums {
   const T* in;
   __device__ static State none() { return 0; }
   __device__ State load(int64_t at) const { return static_cast<State>(in[at]); }
-  __device__ static State join(State a, State b) { return plus(a, b); }
+  __device__ static State join(State a, State b) { return ops::wrapping_sum(a, b); }
   __device__ static T value(State s) { return static_cast<T>(s); }
 };
 template <class T_>
 struct Products : Sums<T_> {
   using State = typename Sums<T_>::State;
   __device__ static State none() { return 1; }
-  __device__ static State join(State a, State b) { return times(a, b); }
+  __device__ static State join(State a, State b) { return ops::Mul::apply(a, b); }
 };
 
 // Maps y to b + a y.

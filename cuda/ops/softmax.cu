@@ -9,16 +9,12 @@
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/line_geometry.h"
 #include "tandem/cuda/ops/softmax_max_sum.h"
+#include "tandem/cuda/pack.h"
 #include "tandem/cuda/stored.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
 namespace {
-
-template <class T, int kCount>
-struct alignas(kCount * sizeof(T)) Pack {
-  T x[kCount];
-};
 
 template <class T_>
 struct Softmax {

@@ -1,6 +1,4 @@
 // where on CUDA devices: selects elements as raw bytes, independent of dtype.
-#include <cstring>
-
 #include "tandem/core/backend/ternary.h"
 #include "tandem/core/formulas/store.h"
 #include "tandem/cuda/device.h"
@@ -33,10 +31,10 @@ __global__ void where_kernel(const Choice<Bits> p) {
     p.condition.template vectors<V>(at[1], strides[1] == 0, condition);
     p.a.template vectors<V>(at[2], strides[2] == 0, a);
     p.b.template vectors<V>(at[3], strides[3] == 0, b);
-    Vector<Bits, V> values;
+    Pack<Bits, V> values;
 #pragma unroll
-    for (int v = 0; v < V; ++v) values.at[v] = condition[v] ? a[v] : b[v];
-    *reinterpret_cast<Vector<Bits, V>*>(p.out + at[0][0]) = values;
+    for (int v = 0; v < V; ++v) values.x[v] = condition[v] ? a[v] : b[v];
+    *reinterpret_cast<Pack<Bits, V>*>(p.out + at[0][0]) = values;
     return;
   }
   for (int v = 0; v < V; ++v) {
@@ -47,22 +45,11 @@ __global__ void where_kernel(const Choice<Bits> p) {
   }
 }
 
-// The bit pattern of the scalar as an element of `type`.
-template <class Bits>
-Bits bits_of(const Operand& x, ScalarType type) {
-  Bits bits{};
-  if (x.tensor != nullptr) return bits;
-  alignas(8) char bytes[kMaxItem];
-  store(x.scalar, type, bytes);
-  std::memcpy(&bits, bytes, sizeof bits);
-  return bits;
-}
-
 template <class Bits>
 void where_bits(const Tensor& out, const Tensor& condition, const Operand& a, const Operand& b) {
   Choice<Bits> p{};
-  p.a.number = bits_of<Bits>(a, out.dtype());
-  p.b.number = bits_of<Bits>(b, out.dtype());
+  p.a.number = bits_of<Bits>(a.scalar, out.dtype());
+  p.b.number = bits_of<Bits>(b.scalar, out.dtype());
   Context& c = context(out.device());
   constexpr int count = widest_vector<Bits>;
   auto start = [&](const Piece<4>& piece, bool vectors) {
