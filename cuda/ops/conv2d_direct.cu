@@ -104,7 +104,7 @@ __device__ void load_segment(float (&to)[kLength], const float* from) {
 // ---- the output
 
 struct Forward : Window {
-  Elements in, weight, out, bias;  // weight.n from one channel of the output to the next, weight.c to the input's next one
+  Elements in, weight, out, bias;  // weight.n: to the next channel of the output, weight.c: of the input
   Sizes of_in, of_out;
   // A block: `images`, `groups` of kOuts channels of the output, `rows`, and `columns` of kColumns elements; `part` of the
   // input is in memory at a time.
