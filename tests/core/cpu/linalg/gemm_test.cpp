@@ -136,19 +136,3 @@ TEST_CASE("gemm: NaN propagates, even against zero; beta 0 does not read C") {
       for (int64_t j = 0; j < n; ++j) CHECK(std::isnan(c[static_cast<std::size_t>(i * n + j)]) == (i == 3 || j == 0));
   }
 }
-
-TEST_CASE_TEMPLATE("dot", T, float, double, int32_t) {
-  std::mt19937 random(5);
-  for (int64_t n : {0, 1, 31, 64, 1000, 70000, 5000000}) {
-    const auto x = random_values<T>(n, random), y = random_values<T>(n, random);
-    double want = 0;
-    for (std::size_t i = 0; i < x.size(); ++i) want += static_cast<double>(x[i]) * static_cast<double>(y[i]);
-    const auto got = on_any_threads<T>(1, [&](T* out) { *out = cpu::dot<T>(n, x.data(), 1, y.data(), 1); });
-    CHECK(std::abs(static_cast<double>(got[0]) - want) <= 1e-3 * (1 + std::abs(want)));
-    const auto strided = on_any_threads<T>(1, [&](T* out) { *out = cpu::dot<T>(n / 3, x.data(), 3, y.data(), 2); });
-    double want_strided = 0;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(n / 3); ++i)
-      want_strided += static_cast<double>(x[3 * i]) * static_cast<double>(y[2 * i]);
-    CHECK(std::abs(static_cast<double>(strided[0]) - want_strided) <= 1e-2 * (1 + std::abs(want_strided)));
-  }
-}
