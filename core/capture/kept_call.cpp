@@ -141,7 +141,7 @@ const void* kept(const IndexedDims& from, const Keeping& k) {
 template <class... T>
 const void* kept_argument(const std::type_info& type, const void* value, const Keeping& k, TypeList<T...>) {
   const void* out = nullptr;
-  ((type == typeid(T) && (out = kept(*static_cast<const T*>(value), k), true)) || ...);
+  static_cast<void>(((type == typeid(T) && (out = kept(*static_cast<const T*>(value), k), true)) || ...));
   return out;
 }
 
