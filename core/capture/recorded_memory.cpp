@@ -144,14 +144,19 @@ void RecordedMemory::place(TensorList results) {
       dead.push_back(&block);
   }
   // None of the orders is the best one for all networks.
-  const auto larger = [](const Block* a, const Block* b) { return a->bytes > b->bytes; };
-  const auto longer = [](const Block* a, const Block* b) { return a->last - a->first > b->last - b->first; };
-  std::ranges::stable_sort(dead, longer);
-  const std::size_t by_life = arrange(dead);
-  std::vector<Block*> by_size = dead;
-  std::ranges::stable_sort(by_size, larger);
-  std::size_t total = arrange(by_size);
-  if (by_life < total) total = arrange(dead);
+  std::vector<Block*> best;
+  std::size_t total = std::numeric_limits<std::size_t>::max();
+  const auto attempt = [&](const auto& before) {
+    std::ranges::stable_sort(dead, before);
+    const std::size_t bytes = arrange(dead);
+    if (bytes >= total) return;
+    total = bytes;
+    best = dead;
+  };
+  attempt([](const Block* a, const Block* b) { return a->bytes > b->bytes; });
+  attempt([](const Block* a, const Block* b) { return a->last - a->first > b->last - b->first; });
+  attempt([](const Block* a, const Block* b) { return a->first < b->first; });
+  arrange(best);
   together_ = make_storage(total, Device(kCPU, 0));
   placed_ = true;
   for (const auto& [impl, number] : moved) {
