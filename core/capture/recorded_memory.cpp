@@ -107,20 +107,22 @@ bool RecordedMemory::touched() const {
   return false;
 }
 
-// Each block in turn at the lowest place that is free while it is needed. Returns the bytes of all.
-std::size_t RecordedMemory::arrange(const std::vector<Block*>& blocks) {
+// Each block in turn at the lowest place that is free while it is needed or, with `high`, at the highest one that makes
+// the whole no larger. Returns the bytes of all.
+std::size_t RecordedMemory::arrange(const std::vector<Block*>& blocks, bool high) {
   std::vector<const Block*> done;  // by place
   std::size_t total = 0;
   for (Block* block : blocks) {
-    std::size_t at = 0;
+    constexpr auto kNone = std::numeric_limits<std::size_t>::max();
+    std::size_t end = 0, found = kNone;
     for (const Block* other : done) {
       if (other->first > block->last || other->last < block->first) continue;
-      if (at + block->bytes <= other->at) break;
-      at = std::max(at, rounded_up(other->at + other->bytes, kAlignment));
+      if (end + block->bytes <= other->at && (high || found == kNone)) found = end;
+      end = std::max(end, rounded_up(other->at + other->bytes, kAlignment));
     }
-    block->at = at;
-    total = std::max(total, at + block->bytes);
-    done.insert(std::ranges::upper_bound(done, at, {}, &Block::at), block);
+    block->at = found == kNone || (high && end + block->bytes <= total) ? end : found;
+    total = std::max(total, block->at + block->bytes);
+    done.insert(std::ranges::upper_bound(done, block->at, {}, &Block::at), block);
   }
   return total;
 }
@@ -143,20 +145,24 @@ void RecordedMemory::place(TensorList results) {
     else if (block.first >= 0)
       dead.push_back(&block);
   }
-  // None of the orders is the best one for all networks.
+  // No way is the best one for all networks.
   std::vector<Block*> best;
+  bool best_high = false;
   std::size_t total = std::numeric_limits<std::size_t>::max();
   const auto attempt = [&](const auto& before) {
     std::ranges::stable_sort(dead, before);
-    const std::size_t bytes = arrange(dead);
-    if (bytes >= total) return;
-    total = bytes;
-    best = dead;
+    for (const bool high : {false, true}) {
+      const std::size_t bytes = arrange(dead, high);
+      if (bytes >= total) continue;
+      total = bytes;
+      best = dead;
+      best_high = high;
+    }
   };
   attempt([](const Block* a, const Block* b) { return a->bytes > b->bytes; });
   attempt([](const Block* a, const Block* b) { return a->last - a->first > b->last - b->first; });
   attempt([](const Block* a, const Block* b) { return a->first < b->first; });
-  arrange(best);
+  arrange(best, best_high);
   together_ = make_storage(total, Device(kCPU, 0));
   placed_ = true;
   for (const auto& [impl, number] : moved) {

@@ -50,7 +50,7 @@ class RecordedMemory : public std::enable_shared_from_this<RecordedMemory> {
   };
 
   int find(const void* data) const;
-  static std::size_t arrange(const std::vector<Block*>& blocks);
+  static std::size_t arrange(const std::vector<Block*>& blocks, bool high);
   void release(std::size_t index) noexcept;
 
   std::vector<std::pair<char*, std::size_t>> ranges_;  // of addresses
