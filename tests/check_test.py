@@ -75,7 +75,8 @@ CASES = [
     ("a folder of the tool", {"cli", "launch"} <= tests("cli/commands/launch.cpp"), True),
     ("headers of core", {"core", "autograd", "nn"} <= tests("core/dtype.h"), True),
     ("an object in two programs", tests("tests/ops/unary_table.cpp") - {"random_networks_device"},  # only with CUDA
-     {"autocast", "batches", "random_networks", "ops", "descriptions", "golden", "onnx_export_operations", "pointwise"}),
+     {"autocast", "batches", "random_networks", "random_networks_captured", "ops", "descriptions", "golden",
+      "onnx_export_operations", "pointwise"}),
     ("a header in tests", tests("tests/core/cpu/kernel_testing.h"), {"core"}),
     ("a header in tests that another includes", tests("tests/ops/pointwise_table.h") >= {"ops", "pointwise"}, True),
     ("a deleted test", tests("tests/core/deleted_test.cpp") >= {"core", "pool", "kernels"}, True),
