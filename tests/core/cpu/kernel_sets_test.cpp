@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "tandem/core/backend/attention.h"
-#include "tandem/core/backend/capture.h"
+#include "tandem/core/backend/copy.h"
 #include "tandem/core/backend/linalg.h"
 #include "tandem/core/cpu/tables.h"
 #include "tandem/tandem.h"
