@@ -1,6 +1,7 @@
 // More activations: shrinkage, thresholds, gated units, PReLU, softmin.
 #pragma once
 #include "tandem/nn/layers/layer.h"
+#include "tandem/nn/options/activation.h"
 
 namespace tandem::nn {
 

@@ -26,7 +26,7 @@ int64_t execute(const Request& request, const KeyValues& values,
 namespace tandem::distributed {
 
 struct StoreState {
-  explicit StoreState(const char* name) : name(name) {}
+  explicit StoreState(const char* name_) : name(name_) {}
   virtual ~StoreState() = default;
   /// Carries out a request with any number of keys. `timeout`: the store's.
   virtual detail::Answer ask(const detail::Request& request, Milliseconds timeout) = 0;
