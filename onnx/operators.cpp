@@ -1,6 +1,7 @@
 #include "tandem/onnx/operators.h"
 
 #include <map>
+#include <memory>
 
 #include "tandem/onnx/elementwise.h"
 
@@ -9,7 +10,7 @@ namespace tandem::onnx {
 const Operator* find_operator(std::string_view domain, std::string_view name) {
   using Table = std::map<std::pair<std::string_view, std::string_view>, Operator>;
   static const Table& all = *[] {
-    auto* table = new Table;  // lives to the end, whatever other statics do
+    auto table = std::make_unique<Table>();
     const auto add = [&](const char* of, Operators family, bool folds) {
       for (Operator& op : family) {
         op.folds_ahead = folds && !op.grows;
@@ -28,7 +29,7 @@ const Operator* find_operator(std::string_view domain, std::string_view name) {
     add("com.microsoft", microsoft_operators(), false);
     add(kFused, fused_operators(), false);
     add(kDomain, tandem_operators(), false);
-    return table;
+    return table.release();  // lives to the end, whatever other statics do
   }();
   const auto found = all.find({domain, name});
   return found == all.end() ? nullptr : &found->second;
