@@ -116,9 +116,9 @@ class Recording final : public KernelQueue {
     refuse_in_recording("replays another one");
     if (draws_ != 0) {
       const Generator::Draw first = default_generator().take(draws_);
-      for (std::size_t i = 0; i < arguments_->draws.size(); ++i) {
-        arguments_->draws[i]->seed = first.seed;
-        arguments_->draws[i]->offset += first.offset - moved_;
+      for (Generator::Draw* draw : arguments_->draws) {
+        draw->seed = first.seed;
+        draw->offset += first.offset - moved_;
       }
       moved_ = first.offset;
     }

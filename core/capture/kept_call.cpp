@@ -68,14 +68,12 @@ struct Keeping {
 };
 
 // The types of arguments that are copied as they are.
-template <class T>
-constexpr bool is_plain =
-    contains<T, TypeList<bool, int, int64_t, uint32_t, std::size_t, double, Device, Scalar, KeptWeight*, ClassLoss,
-                         Conv2dParameters, Pool2dParameters, SgdStep, AdamStep, RmsPropStep, AdagradStep,
-                         RandomParameters, ValueRange, PixelScale>>;
+using PlainTypes = TypeList<bool, int, int64_t, uint32_t, std::size_t, double, Device, Scalar, KeptWeight*, ClassLoss,
+                            Conv2dParameters, Pool2dParameters, SgdStep, AdamStep, RmsPropStep, AdagradStep,
+                            RandomParameters, ValueRange, PixelScale>;
 
 template <class T>
-requires is_plain<T>
+requires contains<T, PlainTypes>
 const void* kept(const T& value, const Keeping& k) { return k.arguments.own(value); }
 const void* kept(const Tensor& t, const Keeping& k) { return k.arguments.keep(t, k.number); }
 const void* kept(const TensorList& list, const Keeping& k) { return k.arguments.own(k.arguments.keep(list, k.number)); }
@@ -145,20 +143,17 @@ const void* kept_argument(const std::type_info& type, const void* value, const K
   return out;
 }
 
-using ArgumentTypes =
-    TypeList<Tensor, TensorList, Operand, Scalar, const Scalar*, bool, int, int64_t, uint32_t, std::size_t, double,
-             Device, KeptWeight*, ClassLoss, Conv2dParameters, Pool2dParameters, ConvEpilogue<Tensor>, AttentionRule,
-             Generator::Draw, RandomParameters, Gradients, SgdStep, AdamStep, RmsPropStep, AdagradStep,
-             RecurrentForward, RecurrentBackward, IndexedDims, ValueRange, PixelScale>;
+using ArgumentTypes = concat_t<TypeList<Tensor, TensorList, Operand, const Scalar*, ConvEpilogue<Tensor>, AttentionRule,
+                                        Generator::Draw, Gradients, RecurrentForward, RecurrentBackward, IndexedDims>,
+                               PlainTypes>;
 
 }  // namespace
 
-KeptCall::KeptCall(const KernelCall& call, KeptArguments& arguments, int number)
-    : name(call.name), kernel(call.kernel), types(call.types, call.types + call.count), run_(call.run) {
-  if (run_ == nullptr) fail("calls ", name, ", whose result goes to the host");
+KeptCall::KeptCall(const KernelCall& call, KeptArguments& arguments, int number) : kernel(call.kernel), run_(call.run) {
+  if (run_ == nullptr) fail("calls ", call.name, ", whose result goes to the host");
   for (std::size_t i = 0; i < call.count; ++i) {
-    const void* value = kept_argument(*types[i], call.values[i], {call, arguments, number}, ArgumentTypes());
-    if (value == nullptr) fail("calls ", name, ", which cannot be recorded on the CPU");
+    const void* value = kept_argument(*call.types[i], call.values[i], {call, arguments, number}, ArgumentTypes());
+    if (value == nullptr) fail("calls ", call.name, ", which cannot be recorded on the CPU");
     values.push_back(value);
   }
 }

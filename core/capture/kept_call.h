@@ -52,10 +52,8 @@ struct KeptCall {
   KeptCall(const KernelCall& call, KeptArguments& arguments, int number);
   void run() const { run_(kernel, values.data()); }
 
-  const char* name;
   const void* kernel;
   std::vector<const void*> values;
-  std::vector<const std::type_info*> types;
 
  private:
   void (*run_)(const void* kernel, const void* const* values);

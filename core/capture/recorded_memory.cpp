@@ -91,7 +91,7 @@ void RecordedMemory::release(std::size_t index) noexcept {
   Block& block = blocks_[index];
   block.alive = false;
   if (!placed_) return;
-  count_memory(Device(kCPU, 0), -static_cast<int64_t>(block.bytes));
+  count_memory(block.device, -static_cast<int64_t>(block.bytes));
   madvise(block.data, in_pages(block.bytes), MADV_DONTNEED);
 }
 
@@ -141,7 +141,7 @@ void RecordedMemory::place(TensorList results) {
   std::vector<Block*> dead;
   for (Block& block : blocks_) {
     if (block.alive)
-      count_memory(Device(kCPU, 0), static_cast<int64_t>(block.bytes));
+      count_memory(block.device, static_cast<int64_t>(block.bytes));
     else if (block.first >= 0)
       dead.push_back(&block);
   }
@@ -163,7 +163,7 @@ void RecordedMemory::place(TensorList results) {
   attempt([](const Block* a, const Block* b) { return a->last - a->first > b->last - b->first; });
   attempt([](const Block* a, const Block* b) { return a->first < b->first; });
   arrange(best, best_high);
-  together_ = make_storage(total, Device(kCPU, 0));
+  together_ = make_storage(total, best.empty() ? Device(kCPU, 0) : best.front()->device);
   placed_ = true;
   for (const auto& [impl, number] : moved) {
     impl->storage = placed(number);
