@@ -190,6 +190,11 @@ class GlooEngine final : public Engine {
     context_->setTimeout(std::max(milliseconds(100), options.timeout / 5));
     RendezvousStore store(*options.store, rank_, options.timeout);
     context_->connectFullMesh(store, device_);
+    // A connection that closes while a rank still sets it up fails there, or ends the process in Gloo's own thread. So
+    // no rank goes on, and perhaps leaves, before all have their connections.
+    gloo::BarrierOptions all_connected(context_);
+    common(all_connected, {.timeout = options.timeout});
+    gloo::barrier(all_connected);
   }
   ~GlooEngine() override {
     const NoBrokenPipe guard;
