@@ -31,6 +31,28 @@ void check_seconds(const std::string& text, const std::string& part, double leas
 
 void sleep_seconds(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
+// A store that calls before() before it asks another one.
+class StoreBehind : public Store {
+ public:
+  explicit StoreBehind(std::shared_ptr<Store> inner) : inner_(std::move(inner)) {}
+  void set(const std::string& key, std::string_view value) override { inner().set(key, value); }
+  std::string get(const std::string& key, Milliseconds timeout) override { return inner().get(key, timeout); }
+  int64_t add(const std::string& key, int64_t amount) override { return inner().add(key, amount); }
+  bool check(const std::vector<std::string>& keys) override { return inner().check(keys); }
+  std::string compare_set(const std::string& key, std::string_view expected, std::string_view desired) override {
+    return inner().compare_set(key, expected, desired);
+  }
+  bool delete_key(const std::string& key) override { return inner().delete_key(key); }
+
+ private:
+  virtual void before() = 0;
+  Store& inner() {
+    before();
+    return *inner_;
+  }
+  std::shared_ptr<Store> inner_;
+};
+
 }  // namespace
 
 TEST_CASE("different calls are found before the first use") {
@@ -202,34 +224,41 @@ TEST_CASE("a rank that ends while the ranks connect") {
   CHECK(messages[0] == messages[1]);
 }
 
+TEST_CASE("a rank that leaves the group at once, while another still connects") {
+  if (!available()) return;
+  class SlowStore final : public StoreBehind {
+    using StoreBehind::StoreBehind;
+    void before() override { sleep_seconds(0.05); }
+  };
+  const std::shared_ptr<Store> fast = std::make_shared<HashStore>(), slow = std::make_shared<SlowStore>(fast);
+  std::vector<std::thread> ranks;
+  for (int rank = 0; rank < 2; ++rank)
+    ranks.emplace_back([&, rank] {
+      // Either rank may be the one that connects, and that one could leave first.
+      for (const int late : {0, 1, 0, 1})
+        CHECK_NOTHROW(ProcessGroup::make(rank == late ? slow : fast, rank, 2, with_timeout(60'000)));
+    });
+  for (std::thread& rank : ranks) rank.join();
+}
+
 TEST_CASE("a store that stops to answer") {
   if (!available()) return;
   // Behaves until `dead`, then blocks until `ended`, as one on a machine that has lost its network.
-  class DyingStore final : public Store {
+  class DyingStore final : public StoreBehind {
    public:
+    DyingStore() : StoreBehind(std::make_shared<HashStore>()) {}
     std::atomic<bool> dead{false}, ended{false};
     void wait_for_end() const {
       const auto begin = std::chrono::steady_clock::now();
       while (!ended && seconds_since(begin) < 2 * kSoon) sleep_seconds(0.01);
     }
-    void set(const std::string& key, std::string_view value) override { good().set(key, value); }
-    std::string get(const std::string& key, Milliseconds timeout) override { return good().get(key, timeout); }
-    int64_t add(const std::string& key, int64_t amount) override { return good().add(key, amount); }
-    bool check(const std::vector<std::string>& keys) override { return good().check(keys); }
-    std::string compare_set(const std::string& key, std::string_view expected, std::string_view desired) override {
-      return good().compare_set(key, expected, desired);
-    }
-    bool delete_key(const std::string& key) override { return good().delete_key(key); }
 
    private:
-    Store& good() {
-      if (dead) {
-        wait_for_end();
-        throw DistributedError("no answer");
-      }
-      return inner_;
+    void before() override {
+      if (!dead) return;
+      wait_for_end();
+      throw DistributedError("no answer");
     }
-    HashStore inner_;
   };
   const auto store = std::make_shared<DyingStore>();
   std::vector<std::thread> ranks;
