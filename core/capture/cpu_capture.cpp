@@ -52,7 +52,6 @@ class Recording final : public KernelQueue {
     refuse_in_recording("begins another one");
     refusal_.clear();
     result_ = {};
-    moved_ = 0;
     updates_.clear();
     kept_.clear();
     arguments_.reset();
@@ -76,10 +75,10 @@ class Recording final : public KernelQueue {
     draws_ = now.offset - first_.offset;
     generator.set_current_seed(first_.seed);
     generator.set_offset(first_.offset);
-    for (Generator::Draw* draw : arguments_->draws) {
-      if (draw->seed != first_.seed || draw->offset < first_.offset || draw->offset >= now.offset)
+    for (const KeptArguments::KeptDraw& draw : arguments_->draws) {
+      const auto [seed, offset] = draw.recorded;
+      if (seed != first_.seed || offset < first_.offset || offset >= now.offset)
         refuse("draws from a generator other than the default one");
-      draw->offset -= first_.offset;
     }
     try {
       if (refusal_.empty() && memory_->touched()) refuse("reads or writes elements on the host");
@@ -116,11 +115,8 @@ class Recording final : public KernelQueue {
     refuse_in_recording("replays another one");
     if (draws_ != 0) {
       const Generator::Draw first = default_generator().take(draws_);
-      for (Generator::Draw* draw : arguments_->draws) {
-        draw->seed = first.seed;
-        draw->offset += first.offset - moved_;
-      }
-      moved_ = first.offset;
+      for (const auto& [recorded, now] : arguments_->draws)
+        *now = {first.seed, first.offset + (recorded.offset - first_.offset)};
     }
     for (const KeptCall& call : kept_) call.run();
     arguments_->bump_versions();
@@ -185,8 +181,8 @@ class Recording final : public KernelQueue {
   std::optional<KeptArguments> arguments_;
   std::vector<KeptCall> kept_;
   std::vector<Update> updates_;
-  Generator::Draw first_{};
-  uint64_t draws_ = 0, moved_ = 0;  // moved_: what was added to the offsets
+  Generator::Draw first_{};  // of the recording
+  uint64_t draws_ = 0;
   std::string refusal_;
   CaptureResult result_;
   std::optional<QueueKernels> queueing_;

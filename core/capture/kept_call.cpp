@@ -94,12 +94,12 @@ const void* kept(const Scalar* const& parameters, const Keeping& k) {
 }
 const void* kept(const Generator::Draw& draw, const Keeping& k) {
   Generator::Draw* to = k.arguments.own(draw);
-  k.arguments.draws.push_back(to);
+  k.arguments.draws.push_back({draw, to});
   return to;
 }
 const void* kept(const AttentionRule& rule, const Keeping& k) {
   AttentionRule* to = k.arguments.own(rule);
-  if (rule.dropout > 0) k.arguments.draws.push_back(&to->draw);
+  if (rule.dropout > 0) k.arguments.draws.push_back({rule.draw, &to->draw});
   return to;
 }
 const void* kept(const ConvEpilogue<Tensor>& from, const Keeping& k) {

@@ -35,7 +35,12 @@ class KeptArguments {
   /// Finds which storages were written since their first use.
   void end();
 
-  std::vector<Generator::Draw*> draws;  ///< of the calls, to be set before a replay
+  /// The draws of the calls, to be set before a replay.
+  struct KeptDraw {
+    Generator::Draw recorded;
+    Generator::Draw* now;
+  };
+  std::vector<KeptDraw> draws;
 
  private:
   RecordedMemory& memory_;

@@ -24,11 +24,6 @@ TANDEM_OUT(div, (const Tensor& self, const Scalar& other), self, other)
 TANDEM_OUT(div, (const Tensor& self, const Scalar& other, optional<std::string_view> rounding_mode), self, other,
            rounding_mode)
 TANDEM_OUT(divide, (const Tensor& self, const Tensor& other), self, other)
-// divide() with a rounding mode is in other_names.h, which is not needed here.
-inline Tensor& divide_out(Tensor& out, const Tensor& self, const Tensor& other,
-                          optional<std::string_view> rounding_mode) {
-  return autograd::write_out("divide_out", out)(tandem::div(self, other, rounding_mode));
-}
 TANDEM_OUT(float_power, (const Tensor& self, const Tensor& exponent), self, exponent)
 TANDEM_OUT(float_power, (const Scalar& self, const Tensor& exponent), self, exponent)
 TANDEM_OUT(float_power, (const Tensor& self, const Scalar& exponent), self, exponent)

@@ -18,6 +18,8 @@ TANDEM_OUT(clip, (const Tensor& self, const optional<Scalar>& min, const optiona
            max)
 TANDEM_OUT(clip, (const Tensor& self, const Tensor& min = {}, const Tensor& max = {}), self, min, max)
 TANDEM_OUT(concat, (TensorList tensors, int64_t dim = 0), tensors, dim)
+TANDEM_OUT(divide, (const Tensor& self, const Tensor& other, optional<std::string_view> rounding_mode), self, other,
+           rounding_mode)
 TANDEM_OUT(fix, (const Tensor& self), self)
 TANDEM_OUT(greater, (const Tensor& self, const Scalar& other), self, other)
 TANDEM_OUT(greater, (const Tensor& self, const Tensor& other), self, other)
