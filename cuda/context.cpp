@@ -10,7 +10,6 @@
 #include <new>
 
 #include "tandem/core/error.h"
-#include "tandem/core/reproducible.h"
 #include "tandem/core/threads/of_thread.h"
 #include "tandem/cuda/capture.h"
 #include "tandem/cuda/fault.h"
@@ -74,7 +73,6 @@ struct ThreadContexts {
 constinit thread_local int thread_device = 0;
 
 Context* take_context(int device) {
-  check_reproducible("CUDA devices", "sums depend on the GPU and on its libraries' versions");
   DeviceState& state = device_state(device);
   std::lock_guard lock(shared().mutex);
   auto& idle = shared().idle[static_cast<std::size_t>(device)];

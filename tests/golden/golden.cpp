@@ -1,6 +1,6 @@
 // Prints a line "NAME DIGEST" for results whose bits must not depend on the processor, the compiler or its options:
 //
-//   golden [PREFIX…]     all, or those whose names begin so
+//   golden [--device DEVICE] [PREFIX…]     all, or those whose names begin so; DEVICE: cpu:0 (default) or cuda:0
 //
 //   op …       the operations' descriptions: outputs and gradients of all cases, in each floating-point type
 //   wide …     the elementwise functions of 1,003 numbers, which also fill vectors
@@ -26,13 +26,14 @@ using namespace tandem::testing;
 namespace {
 
 std::vector<std::string> g_prefixes;
+Device g_device = Device("cpu:0");
 
 class Digest {
  public:
   void add(const Tensor& t) {
     if (!t.defined()) return text("undefined");
     text(concat(name(t.dtype()), t.sizes()));
-    Tensor values = t.detach().contiguous();
+    Tensor values = t.detach().cpu().contiguous();
     if (values.is_complex()) values = view_as_real(values);
     if (values.is_floating_point()) values = values.masked_fill(values.isnan(), std::nan("")).contiguous();
     if (std::getenv("GOLDEN_TENSORS") != nullptr && values.is_floating_point()) {
@@ -75,7 +76,9 @@ void add_cases(Digest& digest, const OpTest& test) {
   for (const ScalarType type : {kFloat, kDouble, kBFloat16, kHalf}) {
     if (test.half_units == 0 && isReducedFloatingType(type)) continue;
     for (std::size_t i = 0; i < test.cases.size(); ++i) {
-      const Evaluation e = evaluate(test, make_inputs(test, i, type));
+      Tensors inputs = make_inputs(test, i, type);
+      for (Tensor& input : inputs) input = input.detach().to(g_device).requires_grad_(input.requires_grad());
+      const Evaluation e = evaluate(test, inputs);
       digest.add(e.outputs);
       digest.add(e.gradients);
     }
@@ -163,23 +166,24 @@ void large_results() {
 void random_numbers() {
   const auto draw = [](const std::string& name, auto f) {
     line("random " + name, [&](Digest& digest) {
-      for (const ScalarType type : {kFloat, kDouble, kBFloat16, kHalf}) digest.add(f(type));
+      for (const ScalarType type : {kFloat, kDouble, kBFloat16, kHalf})
+        digest.add(f(TensorOptions(type).device(g_device)));
     });
   };
-  draw("rand", [](ScalarType t) { return rand({1003}, t); });
-  draw("randn", [](ScalarType t) { return randn({1003}, t); });
-  draw("randint", [](ScalarType) { return randint(1000, {1003}, kLong); });
-  draw("randperm", [](ScalarType) { return randperm(1003); });
-  draw("bernoulli", [](ScalarType t) { return empty({1003}, t).bernoulli_(0.3); });
-  draw("exponential", [](ScalarType t) { return empty({1003}, t).exponential_(1.5); });
-  draw("geometric", [](ScalarType t) { return empty({1003}, t).geometric_(0.3); });
-  draw("cauchy", [](ScalarType t) { return empty({1003}, t).cauchy_(0, 1); });
-  draw("log_normal", [](ScalarType t) { return empty({1003}, t).log_normal_(0, 1); });
-  draw("normal", [](ScalarType t) { return empty({1003}, t).normal_(1, 2); });
-  draw("uniform", [](ScalarType t) { return empty({1003}, t).uniform_(-1, 2); });
-  draw("multinomial", [](ScalarType) { return rand({20}).multinomial(1000, true); });
-  draw("poisson", [](ScalarType t) { return poisson(rand({1003}, t) * 20); });
-  draw("dropout", [](ScalarType t) { return dropout(rand({1003}, t), 0.3, true); });
+  draw("rand", [](TensorOptions t) { return rand({1003}, t); });
+  draw("randn", [](TensorOptions t) { return randn({1003}, t); });
+  draw("randint", [](TensorOptions t) { return randint(1000, {1003}, t.dtype(kLong)); });
+  draw("randperm", [](TensorOptions t) { return randperm(1003, t.dtype(kLong)); });
+  draw("bernoulli", [](TensorOptions t) { return empty({1003}, t).bernoulli_(0.3); });
+  draw("exponential", [](TensorOptions t) { return empty({1003}, t).exponential_(1.5); });
+  draw("geometric", [](TensorOptions t) { return empty({1003}, t).geometric_(0.3); });
+  draw("cauchy", [](TensorOptions t) { return empty({1003}, t).cauchy_(0, 1); });
+  draw("log_normal", [](TensorOptions t) { return empty({1003}, t).log_normal_(0, 1); });
+  draw("normal", [](TensorOptions t) { return empty({1003}, t).normal_(1, 2); });
+  draw("uniform", [](TensorOptions t) { return empty({1003}, t).uniform_(-1, 2); });
+  draw("multinomial", [](TensorOptions t) { return rand({20}, t.dtype(kFloat)).multinomial(1000, true); });
+  draw("poisson", [](TensorOptions t) { return poisson(rand({1003}, t) * 20); });
+  draw("dropout", [](TensorOptions t) { return dropout(rand({1003}, t), 0.3, true); });
 }
 
 // Adds the parameters and buffers after `steps` steps.
@@ -202,29 +206,33 @@ void training() {
   {
     manual_seed(2);
     nn::Sequential net = models::lenet();
+    net->to(g_device);
     optim::SGD sgd(net->parameters(), optim::SGDOptions(0.05).momentum(0.9));
-    const Tensor x = randn({64, 1, 28, 28}), y = randint(10, {64}, kLong);
+    const Tensor x = randn({64, 1, 28, 28}).to(g_device), y = randint(10, {64}, kLong).to(g_device);
     train("lenet", *net, sgd, 20, [&] { return nn::functional::cross_entropy(net->forward(x), y); });
   }
   {
     manual_seed(2);
     models::ResNet net = models::resnet18(10);
+    net->to(g_device);
     optim::SGD sgd(net->parameters(), optim::SGDOptions(0.05).momentum(0.9));
-    const Tensor x = randn({4, 3, 64, 64}), y = randint(10, {4}, kLong);
+    const Tensor x = randn({4, 3, 64, 64}).to(g_device), y = randint(10, {4}, kLong).to(g_device);
     train("resnet18", *net, sgd, 20, [&] { return nn::functional::cross_entropy(net->forward(x), y); });
   }
   {
     manual_seed(2);
     nn::LSTM lstm(nn::LSTMOptions(24, 40).num_layers(2).batch_first(true));
+    lstm->to(g_device);
     optim::Adam adam(lstm->parameters(), optim::AdamOptions(1e-2));
-    const Tensor x = randn({8, 30, 24});
+    const Tensor x = randn({8, 30, 24}).to(g_device);
     train("lstm", *lstm, adam, 20, [&] { return std::get<0>(lstm->forward(x)).pow(2).mean(); });
   }
   {
     manual_seed(2);
     models::GPT2LMHeadModel net(models::GPT2Options().n_layer(2).n_head(2).n_embd(64).vocab_size(300).n_positions(64));
+    net->to(g_device);
     optim::AdamW adam(net->parameters(), optim::AdamWOptions(1e-3));
-    const Tensor text = randint(300, {4, 48}, kLong);
+    const Tensor text = randint(300, {4, 48}, kLong).to(g_device);
     train("gpt2", *net, adam, 20, [&] {
       return nn::functional::cross_entropy(net->forward(text).reshape({-1, 300}), text.roll(-1, 1).reshape({-1}));
     });
@@ -234,7 +242,12 @@ void training() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  g_prefixes.assign(argv + 1, argv + argc);
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() > 1 && words[0] == "--device") {
+    g_device = Device(words[1]);
+    words.erase(words.begin(), words.begin() + 2);
+  }
+  g_prefixes = words;
   operations();
   large_results();
   random_numbers();
