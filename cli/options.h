@@ -74,9 +74,10 @@ struct TrainOptions {
   int64_t hash_steps = 0;   ///< steps after which the hash of the state is recorded; 0: only after epochs
   std::string out;          ///< empty: runs/<model>-<data>-<n>
   std::string resume;
-  std::string weights;  ///< a file of weights to start from
-  std::string key;      ///< of the state dict in it, if it is a .pt file with more
-  int processes = 0;    ///< 0: this one, or those that a launcher has started
+  std::string reproducible;  ///< as TANDEM_REPRODUCIBLE; empty: the run's, or the environment's
+  std::string weights;       ///< a file of weights to start from
+  std::string key;           ///< of the state dict in it, if it is a .pt file with more
+  int processes = 0;         ///< 0: this one, or those that a launcher has started
   /// Folder of event files; empty: the run's.
   std::optional<std::string> tensorboard{};
   CommandLine line{};

@@ -66,6 +66,13 @@ void add_recipe(CLI::App* c, RecipeOptions& r, const std::string& usual) {
            "keeps its running statistics");
 }
 
+void add_reproducible(CLI::App* c, TrainOptions& o) {
+  add_text(
+      c, "--reproducible", o.reproducible, "off|on|strict",
+      "how much may depend on the processor. strict: nothing; cpu:0 and cuda:0 then compute the same bits, and what "
+      "cannot is refused. A resumed or verified run keeps its own. Default: TANDEM_REPRODUCIBLE, or off");
+}
+
 void add_augment(CLI::App* c, RecipeOptions& r) {
   add_choice(c, "augment", r.augment,
              "none; flip: mirror half of the training images; crop: also shift them by up to an eighth of their "

@@ -99,6 +99,8 @@ void add_key(CLI::App* c, std::string& key);
 void add_weights_bits(CLI::App* c, int64_t& bits);
 /// --device of a command that computes on one.
 void add_device(CLI::App* c, std::string& device);
+/// --reproducible of a command that computes a run.
+void add_reproducible(CLI::App* c, TrainOptions& o);
 /// Options that determine how a model is trained, but for --augment. `usual`: what the help says is the recipe without
 /// --recipe.
 void add_recipe(CLI::App* c, RecipeOptions& r, const std::string& usual);

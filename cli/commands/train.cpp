@@ -27,6 +27,7 @@
 #include "tandem/cli/train/tensorboard_log.h"
 #include "tandem/cli/train/trainer.h"
 #include "tandem/core/base/atomic_file.h"
+#include "tandem/core/reproducible.h"
 #include "tandem/nn/files/safetensors.h"
 #include "tandem/parallel/distributed/environment.h"
 
@@ -67,6 +68,8 @@ void check_resume(const TrainOptions& o, const RunConfig& c) {
     if (name == "model") same(is_model_of(c, o.model), "model");
     if (name == "seed") same(o.seed == c.seed, "seed");
     if (name == "shards") same(o.shards == c.shards, "shards");
+    if (name == "reproducible")
+      same(o.reproducible == (c.reproducible.empty() ? "off" : c.reproducible), "reproducible");
     if (name == "hash-steps") same(o.hash_steps == c.hash_steps, "hash-steps");
     if (name == "validation")
       same(!c.validation_folder && o.validation == (c.text ? c.text->validation : c.validation), "validation");
@@ -139,6 +142,10 @@ void start_onnx(const TrainOptions& o, RunConfig& c) try {
   refuse("--model ", error.what());
 }
 
+std::string recorded(Reproducible mode) {
+  return mode == Reproducible::kOff ? "" : mode == Reproducible::kOn ? "on" : "strict";
+}
+
 RunConfig requested(const TrainOptions& o, const Team& team) {
   const bool text = is_text_model(o.model);
   check_text_options(o, o.model);
@@ -152,7 +159,8 @@ RunConfig requested(const TrainOptions& o, const Team& team) {
               .data_sum = "",
               .shards = shards_of(o, team),
               .skip_broken = o.skip_broken,
-              .hash_steps = o.hash_steps};
+              .hash_steps = o.hash_steps,
+              .reproducible = recorded(reproducible())};
   require(!has_fixed_epochs(c.recipe) || c.recipe.patience < c.epochs, "--patience ", c.recipe.patience,
           ": the run has only ", counted(c.epochs, "epoch", "epochs"));
   if (!text) choose_validation(o, c);
@@ -231,7 +239,8 @@ void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const 
   say(p.text ? described(c, *p.text) : described_images(c, p));
   if (p.text) say(described_examples(*c.text));
   say(concat("device   ", described(placement), ", ", describe_devices(placement.devices), ", ",
-             counted(o.workers, "worker", "workers")));
+             counted(o.workers, "worker", "workers"),
+             c.reproducible.empty() ? "" : ", reproducible: " + c.reproducible));
   if (!p.memory.empty()) say(p.memory);
   const int64_t steps = steps_in(c.recipe, trainer.batches());
   say(concat("training ", counted(c.epochs, "epoch", "epochs"), " of ", counted(steps, "step", "steps"), ", ",

@@ -64,6 +64,7 @@ void add_devices_and_processes(CLI::App* c, TrainOptions& o) {
       ->delimiter(',');
   add_text(c, "--root", o.root, kDeviceType,
            "device that keeps the parameters if there are several; default: the first");
+  add_reproducible(c, o);
   add_known(
       c, "--shards", o.shards, {0, kMaxShards},
       "pieces of each batch; results are then bitwise identical on any number of devices; 0: one piece per device");

@@ -17,6 +17,7 @@
 #include "tandem/cli/train/hash_chain.h"
 #include "tandem/cli/train/preparation.h"
 #include "tandem/cli/train/trainer.h"
+#include "tandem/core/reproducible.h"
 
 namespace tandem::cli {
 namespace {
@@ -150,7 +151,8 @@ void Verification::announce() const {
               counted(static_cast<int64_t>(history_.size()), "epoch", "epochs").c_str(),
               static_cast<unsigned long long>(c.seed));
   std::printf("files    checkpoint.safetensors, metrics.jsonl and config.json agree; the chain of hashes is whole\n");
-  std::printf("device   %s, %s\n", described(p_.placement).c_str(), describe_devices(p_.placement.devices).c_str());
+  std::printf("device   %s, %s%s\n", described(p_.placement).c_str(), describe_devices(p_.placement.devices).c_str(),
+              reproducible() == Reproducible::kStrict ? ", reproducible: strict" : "");
   std::fflush(stdout);
 }
 
@@ -231,8 +233,8 @@ void Verification::explain(const Json& was) const {
   const auto processes = get_entry<int64_t>(was, "processes");
   if (device == own && (processes == team_.size() || p_.placement.shards > 0)) return;
   std::printf(
-      "note     computed on %s in %s, now on %s in %lld; bits depend on the kind of device and, without --shards, "
-      "on the number of devices and processes\n",
+      "note     computed on %s in %s, now on %s in %lld; bits depend on the kind of device unless both runs are "
+      "--reproducible strict and, without --shards, on the number of devices and processes\n",
       printable(device).c_str(), counted(processes, "process", "processes").c_str(), own.c_str(),
       static_cast<long long>(team_.size()));
 }
@@ -301,6 +303,7 @@ void add_verify_options(CLI::App* c, VerifyOptions& o) {
       ->allow_extra_args(false);
   add_text(c, "--root", t.root, kDeviceType,
            "device that keeps the parameters if there are several; default: as in the run");
+  add_reproducible(c, t);
   add_number(c, "--processes", t.processes, Range<int>{1, 4096},
              "processes that compute together; the bits are the same "
              "if the run has --shards, which it has if it was trained in several");

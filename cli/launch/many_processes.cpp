@@ -1,11 +1,15 @@
 #include "tandem/cli/launch/many_processes.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 
+#include "tandem/cli/json.h"
 #include "tandem/cli/launch/busy_cores.h"
 #include "tandem/cli/message.h"
+#include "tandem/cli/report/run_record.h"
 #include "tandem/cli/signals.h"
+#include "tandem/core/base/suggest.h"
 #include "tandem/core/threads/parallel_for.h"
 #include "tandem/core/threads/usable_cores.h"
 
@@ -29,6 +33,22 @@ std::string own_program() {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
   return !error && std::filesystem::exists(path, error) ? path.string() : "/proc/self/exe";
+}
+
+// Before anything reads the variable. What is wrong with the run's configuration is reported where the run is read.
+void use_reproducible(const TrainOptions& o) {
+  std::string mode = o.reproducible;
+  const std::vector<std::string> modes{"off", "on", "strict"};
+  require(mode.empty() || std::ranges::count(modes, mode) > 0, "--reproducible ", mode, ": expected off, on or strict",
+          did_you_mean(mode, modes));
+  if (mode.empty() && !o.resume.empty()) {
+    try {
+      const std::string config = read_text((std::filesystem::path(o.resume) / "config.json").string(), 256 << 20);
+      mode = get_entry<std::string>(parse_json(config), "reproducible");
+    } catch (const Error&) {  // a run that has not recorded it
+    }
+  }
+  if (!mode.empty()) setenv("TANDEM_REPRODUCIBLE", mode.c_str(), /*replace=*/1);
 }
 
 }  // namespace
@@ -57,6 +77,7 @@ int start_processes(const std::string& command, const std::vector<std::string>& 
 }
 
 int run_in_team(const std::string& command, const TrainOptions& o, const std::function<int(const Team&)>& run) {
+  use_reproducible(o);
   if (o.processes > 1) {
     std::vector<std::string> words = without(without(o.line.words, "--processes"), "--threads");
     words.push_back(concat("--threads=", std::max(1, (o.threads > 0 ? o.threads : get_num_threads()) / o.processes)));

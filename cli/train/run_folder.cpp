@@ -104,6 +104,7 @@ Json to_json(const RunConfig& c) {
   if (c.validation > 0) json["validation"] = c.validation;
   if (c.validation_folder) json["validation_folder"] = true;
   if (c.hash_steps > 0) json["hash_steps"] = c.hash_steps;
+  if (!c.reproducible.empty()) json["reproducible"] = c.reproducible;
   if (!c.start_sha256.empty()) json["start_sha256"] = c.start_sha256;
   if (!c.onnx_sha256.empty()) json["onnx_sha256"] = c.onnx_sha256;
   return json;
@@ -136,6 +137,10 @@ RunConfig config_from_json(const Json& json) {
   if (json.contains("hash_steps")) {
     c.hash_steps = get_entry<int64_t>(json, "hash_steps");
     check(c.hash_steps >= 1, "invalid \"hash_steps\" ", c.hash_steps);
+  }
+  if (json.contains("reproducible")) {
+    c.reproducible = get_entry<std::string>(json, "reproducible");
+    check(c.reproducible == "on" || c.reproducible == "strict", "invalid \"reproducible\"");
   }
   for (const auto& [key, sum] :
        {std::pair("start_sha256", &c.start_sha256), std::pair("onnx_sha256", &c.onnx_sha256)}) {

@@ -45,6 +45,7 @@ struct RunConfig {
   double validation = 0;
   bool validation_folder = false;  ///< the folder's own validation part serves for that
   std::string start_sha256{};      ///< of the model before the first step; "": of a version that did not record it
+  std::string reproducible{};      ///< on or strict (TANDEM_REPRODUCIBLE); "": off, or not recorded
   std::string onnx_sha256{};       ///< of the ONNX file whose network is trained; "": none
   std::string onnx_file{};         ///< where it is now; not recorded
   bool validates() const { return validation > 0 || validation_folder; }  ///< images: a text always does
