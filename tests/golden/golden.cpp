@@ -126,7 +126,7 @@ void large_results() {
     large(concat("batch_norm ", n), {{2, 3, n}, {3}, {3}},
           [](const Tensors& x) { return batch_norm(x[0], {}, {}, x[1], x[2], true, 0.1, 1e-5); });
     large(concat("cross_entropy ", n), {{3, n}}, [n](const Tensors& x) {
-      return nn::functional::cross_entropy(x[0], tensor({int64_t{0}, n / 2, n - 1}));
+      return nn::functional::cross_entropy(x[0], tensor({int64_t{0}, n / 2, n - 1}).to(g_device));
     });
     large(concat("dot ", n), {{n}, {n}}, [](const Tensors& x) { return x[0].dot(x[1]); });
     large(concat("mv ", n), {{37, n}, {n}}, [](const Tensors& x) { return x[0].mv(x[1]); });

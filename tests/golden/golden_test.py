@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Compares the bits of results with those in golden.txt, for each set of kernels that this processor has.
 
-    golden_test.py GOLDEN golden.txt [--write | --except FILE] [PREFIX…]
+    golden_test.py GOLDEN golden.txt [--write | --except FILE | --device DEVICE] [PREFIX…]
 
 GOLDEN is the program, possibly after an emulator: "qemu-aarch64 golden". --write writes golden.txt instead. With
 prefixes, only the results whose names begin so are compared. FILE has the names of results that may differ between
-builds, and why: they are only compared between the sets of kernels of this one.
+builds, and why: they are only compared between the sets of kernels of this one. --device compares what
+TANDEM_REPRODUCIBLE=strict computes and refuses on DEVICE (cuda:0) and on this processor.
 """
 import os
 import subprocess
@@ -18,9 +19,9 @@ def digests(text):
     return dict(line.rsplit(" ", 1) for line in text.splitlines())
 
 
-def run(program, kernels, prefixes):
+def run(program, kernels, prefixes, mode="on"):
     done = subprocess.run([*program.split(), *prefixes], capture_output=True, text=True,
-                          env={**os.environ, "TANDEM_REPRODUCIBLE": "on",
+                          env={**os.environ, "TANDEM_REPRODUCIBLE": mode,
                                **({"TANDEM_CPU": kernels} if kernels else {})})
     if done.returncode != 0:
         sys.exit(f"{program} failed: {done.stderr}")
@@ -57,6 +58,13 @@ def main():
         with open(file, "w") as out:
             out.writelines(f"{name} {digest}\n" for name, digest in run(program, sets(program)[-1], []).items())
         return
+    if rest[:1] == ["--device"]:
+        wanted, found = (run(program, None, words, "strict") for words in (rest[2:], rest))
+        different = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
+        for name in different:
+            print(f"{rest[1]}: {name}: {found.get(name)}, expected {wanted.get(name)}")
+        print(f"{len(wanted) - len(different)} passed, {len(different)} failed")
+        sys.exit(different != [] or not wanted)
     excepted = set()
     if rest[:1] == ["--except"]:
         with open(rest[1]) as text:
