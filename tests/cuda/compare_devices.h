@@ -8,6 +8,7 @@
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 #include "tandem/tests/cuda/skip.h"
+#include "tandem/tests/cuda/tolerance.h"
 
 namespace tandem {
 
@@ -27,7 +28,9 @@ inline bool near(const Tensor& a, const Tensor& b, double tolerance) {
   }
   return true;
 }
-inline double tolerance_of(ScalarType type) { return type == kFloat ? 2e-5 : type == kDouble ? 1e-12 : 0; }
+inline double tolerance_of(ScalarType type) {
+  return unless_strict(type == kFloat ? 2e-5 : type == kDouble ? 1e-12 : 0);
+}
 
 /// A tensor with the strides of `like` on the first CUDA device, so kernels see the same layout on both.
 inline Tensor to_cuda(const Tensor& like) {

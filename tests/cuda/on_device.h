@@ -9,6 +9,7 @@
 #include "tandem/core/backend/runtime.h"
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
+#include "tandem/tests/cuda/tolerance.h"
 
 namespace tandem {
 
@@ -54,7 +55,7 @@ template <class Run>
 void nearly_same(const Tensor& out, const std::vector<Tensor>& in, double tolerance, Run run) {
   const auto results = both(out, in, run);
   std::string why;
-  const bool close = testing::close(results[1], results[0], tolerance, &why);
+  const bool close = testing::close(results[1], results[0], unless_strict(tolerance), &why);
   CHECK_MESSAGE(close, why);
 }
 

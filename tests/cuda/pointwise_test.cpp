@@ -18,6 +18,7 @@
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 #include "tandem/tests/cuda/skip.h"
+#include "tandem/tests/cuda/tolerance.h"
 #include "tandem/tests/sanitized.h"
 
 using namespace tandem;
@@ -117,7 +118,8 @@ void agree(const Tensor& cuda, const Tensor& cpu) {
   if (is_floating_point(cpu.dtype())) {
     const bool wide = cpu.dtype() == kDouble;
     const auto computed = [wide](const Tensor& t) { return wide ? t : t.to(kFloat); };
-    CHECK(tandem::allclose(computed(got), computed(cpu), wide ? 1e-11 : 2e-5, wide ? 1e-13 : 1e-6, true));
+    CHECK(tandem::allclose(computed(got), computed(cpu), unless_strict(wide ? 1e-11 : 2e-5),
+                           unless_strict(wide ? 1e-13 : 1e-6), true));
   } else {
     CHECK(testing::identical(got, cpu));
   }

@@ -9,6 +9,7 @@
 #include "tandem/tandem.h"
 #include "tandem/testing.h"
 #include "tandem/tests/cuda/skip.h"
+#include "tandem/tests/cuda/tolerance.h"
 #ifdef TANDEM_CUDA_EMULATION
 #include "tandem/tests/cuda/device_calls.h"
 #endif
@@ -72,8 +73,8 @@ void check_layer(const Layer& l, const std::vector<int64_t>& lengths, bool state
     REQUIRE(here[i].defined() == there[i].defined());
     if (!here[i].defined()) continue;
     std::string why;
-    const bool close =
-        testing::close(there[i].detach().to(kCPU), here[i].detach(), l.dtype == kFloat ? 2e-5 : 1e-12, &why);
+    const bool close = testing::close(there[i].detach().to(kCPU), here[i].detach(),
+                                      unless_strict(l.dtype == kFloat ? 2e-5 : 1e-12), &why);
     CHECK_MESSAGE(close, "result ", i, ": ", why);
   }
 }
