@@ -6,6 +6,7 @@
 #include "tandem/core/backend/kernel_recorder.h"
 #include "tandem/core/memory_format.h"
 #include "tandem/core/profile.h"
+#include "tandem/core/reproducible.h"
 #include "tandem/parallel/distributed/group_state.h"
 #include "tandem/parallel/distributed/reduce_loops.h"
 
@@ -79,6 +80,9 @@ class Arguments {
     // Every rank throws this before anything is submitted.
     check(group_.size == 1 || can_reduce(tensor.dtype(), basic), name_, ": backend ", backend, " has no ", name(basic),
           " of ", tensor.dtype(), "; convert the tensor, or use backend gloo");
+    const bool adds = tensor.is_floating_point() && (basic == ReduceOp::SUM || basic == ReduceOp::PRODUCT);
+    if (adds && group_.size > 2 && group_.on_device() && !folds())
+      check_reproducible(name_, "NCCL adds in an order that depends on the machine");
     call.reduces = true;
     call.reduce_op = op;
   }
@@ -125,9 +129,9 @@ class Arguments {
 
  private:
   // Device groups fold the blocks of reduce_scatter with tensor operations.
+  bool folds() const { return call.operation == Operation::kReduceScatter && group_.on_device(); }
   bool can_reduce(ScalarType dtype, ReduceOp op) const {
-    const bool folds = call.operation == Operation::kReduceScatter && group_.on_device();
-    return folds ? op <= ReduceOp::MAX : group_.engine->can_reduce(dtype, op);
+    return folds() ? op <= ReduceOp::MAX : group_.engine->can_reduce(dtype, op);
   }
 
   GroupState& group_;
