@@ -5,6 +5,8 @@
 
 namespace tandem {
 
+using testing::Tensors;
+
 /// False, with a message, unless there is a device and strict mode is on.
 inline bool is_strict_device() {
   if (reproducible() == Reproducible::kStrict) return has_devices(1);
