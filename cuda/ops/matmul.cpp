@@ -12,6 +12,8 @@
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/linear_plan.h"
 #include "tandem/cuda/ops/matmul_matrix.h"
+#include "tandem/cuda/strict/matmul.h"
+#include "tandem/cuda/strict/strict.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
@@ -95,6 +97,7 @@ void scale_by(const Tensor& out, const Scalar& beta) {
 void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& beta, const Scalar& alpha) {
   context(out.device());
   if (out.numel() == 0) return;
+  if (is_strict() && is_floating_point(out.dtype())) return strict::matmul(out, a, b, beta, alpha);
   if (a.size(-1) == 0) return scale_by(out, beta);
   if (!is_floating_point(out.dtype())) return integer_matmul(out, a, b, beta, alpha);
   if (small_matmul_applies(out, a.size(-1))) return small_matmul(out, a, b, beta, alpha);
@@ -112,6 +115,7 @@ void linear(const Tensor& out, const Tensor& x, const Tensor& weight, const Tens
   const Tensor transposed =
       alias(weight, {weight.size(1), weight.size(0)}, {weight.stride(1), weight.stride(0)}, weight.storage_offset());
   if (!bias.defined()) return matmul(out, x, transposed, 0, 1);
+  if (is_strict() && is_floating_point(out.dtype())) return strict::matmul(out, x, transposed, 1, 1, bias);
   if (x.size(1) != 0 && small_matmul_applies(out, x.size(1))) return small_matmul(out, x, transposed, 0, 1, bias);
   if (x.size(1) != 0 && is_floating_point(out.dtype()) && !aligned_matmul_applies(out, x, transposed)) {
     const Matrix a = matrix(x), b = matrix(weight);

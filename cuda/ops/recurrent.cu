@@ -9,9 +9,11 @@
 #include "tandem/core/backend/linalg.h"
 #include "tandem/core/backend/recurrent.h"
 #include "tandem/core/formulas/recurrent_math.h"
+#include "tandem/core/formulas/sum_order.h"
 #include "tandem/cuda/copies.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/pack.h"
+#include "tandem/cuda/strict/strict.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
@@ -277,8 +279,10 @@ struct Cut {
     const auto room = [&](int64_t most_rows) {
       return static_cast<int64_t>(gpu.shared_bytes / sizeof(T)) - elements(most_rows, size);
     };
-    // With the most rows, so that a row's bits do not depend on how many there are.
-    fits = (k * n - room(kMostRows)) * static_cast<int64_t>(sizeof(T)) <= kMostStreamed;
+    // With the most rows, so that a row's bits do not depend on how many there are. The kernels add products in one chain,
+    // the CPU in pieces.
+    fits = (!is_strict() || k <= piece_depth<T>(k)) &&
+           (k * n - room(kMostRows)) * static_cast<int64_t>(sizeof(T)) <= kMostStreamed;
     if (!fits) return;
     rows = 1;
     while (rows < kMostRows && ceil_div(batch, rows) > gpu.multiprocessors) rows *= 2;

@@ -7,6 +7,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/linalg.h"
+#include "tandem/core/reproducible.h"
 
 namespace tandem {
 namespace {
@@ -22,8 +23,8 @@ Tensor as_rows(const Tensor& t) {
 // A transposed matrix on a GPU, where moving elements between rows and columns takes as long as a small product: tensors
 // made from it keep its layout. On the CPU the sums of a single column would depend on that.
 bool keeps_columns(const Tensor& t) {
-  return t.defined() && t.is_cuda() && t.dim() == 2 && !t.is_contiguous() && t.stride(0) == 1 &&
-         t.stride(1) == t.size(0);
+  return reproducible() != Reproducible::kStrict && t.defined() && t.is_cuda() && t.dim() == 2 && !t.is_contiguous() &&
+         t.stride(0) == 1 && t.stride(1) == t.size(0);
 }
 
 struct LinearBackward final : NamedNode<LinearBackward> {

@@ -4,13 +4,13 @@
 //
 // op(A) is m x k, op(B) is k x n, C is m x n. beta == 0 does not read C (NaN in it is ignored); alpha == 0 or
 // k == 0 does not read A and B. NaN and infinity in A and B propagate. C must not overlap A or B.
-// sum_order.h has the order of sums.
+// core/formulas/sum_order.h has the order of sums.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 
 #include "tandem/core/cpu/parallel_for_each.h"
-#include "tandem/core/cpu/sum_order.h"
+#include "tandem/core/formulas/sum_order.h"
 
 namespace tandem::cpu {
 
