@@ -1,6 +1,7 @@
 // The dimensions of a reduction, sorted by stride and merged.
 #include "tandem/core/reduce_dims.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tandem {
@@ -47,6 +48,11 @@ ReduceDims make_reduce_dims(const Tensor& out, const Tensor& in, uint32_t mask) 
   plan.outer = plan.kept_count > 0 && (plan.reduced_count == 0 || order(plan.kept[plan.kept_count - 1].in) <
                                                                       order(plan.reduced[plan.reduced_count - 1].in));
   return plan;
+}
+
+int64_t outer_block(int64_t width) {
+  constexpr int64_t kRows = 64, kNarrow = 32, kNarrowBlock = 4096;
+  return width > kNarrow ? kRows : std::max(kRows, kNarrowBlock / std::max<int64_t>(width, 1));
 }
 
 int64_t reduced_elements(IntArrayRef sizes, uint32_t mask) {

@@ -17,6 +17,9 @@ struct ReduceDims {
 
 /// `out` has the shape of `in`, with 1 in the dimensions of `mask`; its strides may be anything.
 ReduceDims make_reduce_dims(const Tensor& out, const Tensor& in, uint32_t mask);
+/// The reduced elements in a block of the outer layout, which strict sums are folded by: more of narrow rows, of which
+/// several are folded at once. `width`: the size of the last kept dimension.
+int64_t outer_block(int64_t width);
 /// Number of elements reduced into one output.
 int64_t reduced_elements(IntArrayRef sizes, uint32_t mask);
 

@@ -52,7 +52,7 @@ struct RowSearch {
     }
     const bool nan = best.value != best.value;
     while (nan ? x[best.index * stride] == x[best.index * stride] : x[best.index * stride] != best.value) ++best.index;
-    return best;
+    return {x[best.index * stride], best.index};  // of zeros, the first one's sign
   }
 };
 

@@ -45,10 +45,7 @@ ReducePlan make_reduce_plan(const Tensor& out, const Tensor& in, uint32_t mask, 
   }
   const int64_t elements = plan.reduced * std::max<int64_t>(plan.outputs, 1);
   const int64_t wanted = std::min(elements / kPartElements, kTasks / std::max<int64_t>(plan.units, 1));
-  constexpr int64_t kRows = 64, kNarrow = 32, kNarrowBlock = 4096;  // narrow rows are folded several at once
-  plan.block = inner_block;
-  if (plan.outer)
-    plan.block = plan.width > kNarrow ? kRows : std::max(kRows, kNarrowBlock / std::max<int64_t>(plan.width, 1));
+  plan.block = plan.outer ? outer_block(plan.width) : inner_block;
   plan.part_size = plan.block;
   while (plan.part_size * std::max<int64_t>(wanted, 1) < plan.reduced) plan.part_size *= 2;
   plan.parts = std::max<int64_t>(1, (plan.reduced + plan.part_size - 1) / plan.part_size);

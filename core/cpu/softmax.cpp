@@ -1,7 +1,7 @@
 // Softmax and log-softmax, forward and backward, on the CPU.
 //
 // A tensor is viewed as [outer, n, inner]. Lines along n are processed one by one if they are rows (inner == 1), otherwise
-// in tiles of adjacent columns. A rule sums a term of each element, in a fixed order, and then maps every element.
+// in tiles of adjacent columns. Rules: core/formulas/softmax_rules.h.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,15 +9,16 @@
 #include "tandem/core/backend/softmax.h"
 #include "tandem/core/cpu/pointwise/loop.h"
 #include "tandem/core/cpu/tables.h"
-#include "tandem/core/formulas/fast_exp.h"
+#include "tandem/core/formulas/softmax_rules.h"
 
 namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kTile = 256;
 
+using softmax_rules::kBlock, softmax_rules::larger;
 template <class T>
-constexpr int kWide = std::max<int>(16, 128 / static_cast<int>(sizeof(T)));
+constexpr int kWide = softmax_rules::kLanes<T>;
 
 // Folds f(i) for i < n over lanes.
 template <class T, class F, class Combine>
@@ -39,17 +40,11 @@ T fold_lanes(int64_t n, T identity, F f, Combine combine) {
 
 template <class T, class F>
 T sum_of(int64_t n, F f) {
-  constexpr int64_t kBlock = 4096;
   T total = 0;
   for (int64_t b = 0; b < n; b += kBlock)
     total += fold_lanes<T>(
         std::min(kBlock, n - b), T(0), [&](int64_t i) { return f(b + i); }, [](T a, T c) { return a + c; });
   return total;
-}
-
-template <class T>
-T larger(T a, T b) {
-  return (bool(b > a) | bool(b != b)) ? b : a;
 }
 
 // The maximum of a row, which is subtracted before exp.
@@ -58,40 +53,6 @@ T row_max(const T* x, int64_t n) {
   return fold_lanes<T>(
       n, -std::numeric_limits<T>::infinity(), [=](int64_t i) { return x[i]; }, [](T a, T b) { return larger(a, b); });
 }
-
-// kShifted: x is reduced by the line's maximum. kKept: the terms are written to the output, and mapped instead of x.
-template <class T>
-struct Softmax {
-  static constexpr const char* name = "softmax";
-  static constexpr bool kShifted = true, kKept = true;
-  static T term(T x, T) { return fast_exp(x); }
-  static T total(T sum) { return T(1) / sum; }
-  static T map(T e, T, T scale) { return e * scale; }
-};
-
-template <class T>
-struct LogSoftmax : Softmax<T> {
-  static constexpr const char* name = "log_softmax";
-  static constexpr bool kKept = false;
-  static T total(T sum) { return math::log(sum); }
-  static T map(T x, T, T log_sum) { return x - log_sum; }
-};
-
-template <class T>
-struct SoftmaxBackward {
-  static constexpr const char* name = "softmax_backward";
-  static constexpr bool kShifted = false, kKept = false;
-  static T term(T g, T y) { return g * y; }
-  static T total(T sum) { return sum; }
-  static T map(T g, T y, T sum) { return y * (g - sum); }
-};
-
-template <class T>
-struct LogSoftmaxBackward : SoftmaxBackward<T> {
-  static constexpr const char* name = "log_softmax_backward";
-  static T term(T g, T) { return g; }
-  static T map(T g, T y, T sum) { return g - fast_exp(y) * sum; }
-};
 
 template <class Rule, class T>
 void row(T* out, const T* x, const T* y, int64_t n) {
@@ -161,10 +122,10 @@ void forward(const Tensor& out, const Tensor& in, int64_t dim) {
 }  // namespace
 
 constinit const SoftmaxKernels softmax_kernels{
-    .softmax = forward<Softmax>,
-    .log_softmax = forward<LogSoftmax>,
-    .softmax_backward = apply<SoftmaxBackward>,
-    .log_softmax_backward = apply<LogSoftmaxBackward>,
+    .softmax = forward<softmax_rules::Softmax>,
+    .log_softmax = forward<softmax_rules::LogSoftmax>,
+    .softmax_backward = apply<softmax_rules::SoftmaxBackward>,
+    .log_softmax_backward = apply<softmax_rules::LogSoftmaxBackward>,
 };
 
 }  // namespace tandem::cpu

@@ -10,13 +10,12 @@
 
 #include <algorithm>
 
-#include "tandem/core/backend/kernel_arguments.h"
-#include "tandem/core/backend/loss.h"
-#include "tandem/core/reduction.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/line_geometry.h"
+#include "tandem/cuda/ops/loss_places.h"
 #include "tandem/cuda/ops/loss_scores.h"
-#include "tandem/cuda/raise_fault.h"
+#include "tandem/cuda/strict/loss.h"
+#include "tandem/cuda/strict/strict.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
@@ -24,31 +23,6 @@ namespace {
 
 constexpr int64_t kMaxBlocks = 4096;
 constexpr int kMaxThreads = 1024;  // of a block that sums all terms alone
-
-// Data shared by all kernels. Positions are numbered n * inner + s; class c of a position is c * inner
-// elements further.
-template <class T>
-struct Places {
-  int64_t classes, inner, count;
-  const int64_t* y;
-  const T* w;
-  int64_t ignore;
-  ReductionKind reduction;
-  T sharp, smooth;  // weights of the target and of each class
-  HostText operation;
-
-  __device__ int64_t first(int64_t place) const {
-    if (inner == 1) return place * classes;
-    const int64_t n = place / inner;
-    return (n * classes) * inner + (place - n * inner);
-  }
-  __device__ bool counts(int64_t place) const { return y[place] != ignore && y[place] >= 0 && y[place] < classes; }
-  __device__ T weight(int64_t c) const { return w != nullptr ? w[c] : T(1); }
-  __device__ void check(Fault* fault, int64_t place) const {
-    if (!counts(place) && y[place] != ignore)
-      raise_fault(fault, {static_cast<int32_t>(FaultKind::kTarget), 0, operation, y[place], 1, classes, {}});
-  }
-};
 
 template <class T>
 struct Totals {
@@ -190,9 +164,12 @@ __global__ void __launch_bounds__(kMaxThreads) nll_terms(Places<T> p, Totals<T> 
 }
 
 template <class T>
-__device__ T factor_of(const Places<T>& p, const T* g, const T* total_weight, int64_t place) {
-  const T scale = p.reduction == ReductionKind::kMean ? T(1) / *total_weight : T(1);
-  return g[p.reduction == ReductionKind::kNone ? place : 0] * scale;
+__device__ T gradient_of(const Places<T>& p, const T* g, int64_t place) {
+  return g[p.reduction == ReductionKind::kNone ? place : 0];
+}
+template <class T>
+__device__ T scale_of(const Places<T>& p, const T* total_weight) {
+  return p.reduction == ReductionKind::kMean ? T(1) / *total_weight : T(1);
 }
 
 // What turns the scores of one position into their gradients.
@@ -206,7 +183,7 @@ struct PlaceGradient {
   __device__ PlaceGradient(const Places<T>& places, int64_t i, const T* g, const T* norm, const T* total_weight,
                            T weights)
       : p(places), counts(p.counts(i)), y(p.y[i]), max(norm[i]), log(norm[p.count + i]) {
-    factor = counts ? factor_of(p, g, total_weight, i) : T(0);
+    factor = counts ? gradient_of(p, g, i) * scale_of(p, total_weight) : T(0);
     t = counts ? p.sharp * p.weight(y) : T(0);
     all = (t + p.smooth * weights) * factor;
   }
@@ -256,10 +233,12 @@ __device__ void write_packs(const PlaceGradient<T, S>& gradient, S* to, const S*
 template <class T, class S>
 __global__ void __launch_bounds__(kLineThreads)
     cross_entropy_gradient(Places<T> p, S* out, int64_t out_row, const T* g, const T* norm, const T* total_weight,
-                           const S* x, int lanes) {
+                           const S* x, int lanes, const T* class_weights) {
   __shared__ T shared[kLineThreads / 32];
   T weights = static_cast<T>(p.classes);
-  if (p.smooth != T(0) && p.w != nullptr) {
+  if (class_weights != nullptr) {
+    weights = *class_weights;
+  } else if (p.smooth != T(0) && p.w != nullptr) {
     weights = 0;
     for (int64_t c = threadIdx.x; c < p.classes; c += kLineThreads) weights += p.w[c];
     weights = fold_block(weights, shared, Plus());
@@ -283,26 +262,10 @@ template <class T>
 __global__ void __launch_bounds__(kLineThreads) nll_gradient(Places<T> p, T* out, const T* g, const T* total_weight) {
   const int64_t i = int64_t{blockIdx.x} * kLineThreads + threadIdx.x;
   if (i < p.count && p.counts(i))
-    out[p.first(i) + p.y[i] * p.inner] = -p.weight(p.y[i]) * factor_of(p, g, total_weight, i);
+    out[p.first(i) + p.y[i] * p.inner] = -p.weight(p.y[i]) * gradient_of(p, g, i) * scale_of(p, total_weight);
 }
 
 // ---- host
-
-template <class T>
-Places<T> places(const char* operation, const Tensor& scores, const Tensor& target, const Tensor& weight,
-                 const ClassLoss& loss) {
-  const int64_t classes = scores.size(1);
-  return {classes,
-          scores.size(2),
-          target.numel(),
-          target.ptr<int64_t>(),
-          data_or_null<T>(weight),
-          loss.ignore_index,
-          loss.reduction,
-          static_cast<T>(1 - loss.label_smoothing),
-          static_cast<T>(loss.label_smoothing / static_cast<double>(classes)),
-          operation};
-}
 
 // Number of threads per position.
 template <class T>
@@ -333,6 +296,7 @@ void sum_terms(const char* operation, const Tensor& out, const Tensor& total_wei
 
 void cross_entropy(const Tensor& out, const Tensor& norms, const Tensor& total_weight, const Tensor& scores,
                    const Tensor& target, const Tensor& weight, const ClassLoss& loss) {
+  if (is_strict()) return strict::cross_entropy(out, norms, total_weight, scores, target, weight, loss);
   dispatch(scores.dtype(), StoredFloats{}, "cross_entropy", [&]<class S>(Type<S>) {
     using T = computed_t<S>;
     const auto p = places<T>("cross_entropy", scores, target, weight, loss);
@@ -345,9 +309,10 @@ void cross_entropy(const Tensor& out, const Tensor& norms, const Tensor& total_w
   });
 }
 
-void cross_entropy_backward(const Tensor& grad_scores, const Tensor& grad_output, const Tensor& norms,
-                            const Tensor& total_weight, const Tensor& scores, const Tensor& target,
-                            const Tensor& weight, const ClassLoss& loss) {
+// `class_weights`: their sum, or undefined if the kernel sums them.
+void launch_gradient(const Tensor& grad_scores, const Tensor& grad_output, const Tensor& norms,
+                     const Tensor& total_weight, const Tensor& scores, const Tensor& target, const Tensor& weight,
+                     const Tensor& class_weights, const ClassLoss& loss) {
   dispatch(scores.dtype(), StoredFloats{}, "cross_entropy_backward", [&]<class S>(Type<S>) {
     using T = computed_t<S>;
     const auto p = places<T>("cross_entropy_backward", scores, target, weight, loss);
@@ -355,12 +320,22 @@ void cross_entropy_backward(const Tensor& grad_scores, const Tensor& grad_output
     Context& c = context(scores.device());
     launch("cross_entropy_backward", c, {ceil_div(p.count, kLineThreads / lanes), kLineThreads},
            cross_entropy_gradient<T, S>, p, grad_scores.ptr<S>(), grad_scores.stride(0), grad_output.ptr<T>(),
-           norms.ptr<T>(), total_weight.ptr<T>(), scores.ptr<S>(), lanes);
+           norms.ptr<T>(), total_weight.ptr<T>(), scores.ptr<S>(), lanes, data_or_null<T>(class_weights));
   });
+}
+
+void cross_entropy_backward(const Tensor& grad_scores, const Tensor& grad_output, const Tensor& norms,
+                            const Tensor& total_weight, const Tensor& scores, const Tensor& target,
+                            const Tensor& weight, const ClassLoss& loss) {
+  if (!is_strict())
+    return launch_gradient(grad_scores, grad_output, norms, total_weight, scores, target, weight, Tensor(), loss);
+  tandem::detail::call_in_float(launch_gradient, {}, grad_scores, grad_output, norms, total_weight, scores, target,
+                                weight, strict::sum_of_weights(weight), loss);
 }
 
 void nll(const Tensor& out, const Tensor& total_weight, const Tensor& scores, const Tensor& target,
          const Tensor& weight, const ClassLoss& loss) {
+  if (is_strict()) return strict::nll(out, total_weight, scores, target, weight, loss);
   dispatch(scores.dtype(), FloatTypes{}, "nll_loss", [&]<class T>(Type<T>) {
     const auto p = places<T>("nll_loss", scores, target, weight, loss);
     sum_terms("nll_loss", out, total_weight, p, 1, [&](Context& c, Grid grid, Totals<T> totals) {

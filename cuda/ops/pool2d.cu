@@ -10,6 +10,7 @@
 #include "tandem/cuda/ops/pool2d_loop.h"
 #include "tandem/cuda/pack.h"
 #include "tandem/cuda/stored.h"
+#include "tandem/cuda/strict/strict.h"
 #include "tandem/cuda/tables.h"
 #include "tandem/cuda/warp.h"
 
@@ -233,7 +234,7 @@ __global__ void adaptive_backward_kernel(AdaptivePoolShape s, uint32_t n, S* gra
 }
 
 void avg_forward(const Tensor& out, const Tensor& input, const Pool2dParameters& p) {
-  if (is_image(out)) return avg_forward_channels(out, input, p);
+  if (is_image(out) || is_strict()) return avg_forward_channels(out, input, p);
   const PoolShape s = pool_shape("avg_pool2d", input, out, p);
   dispatch(out.dtype(), StoredFloats{}, "avg_pool2d", [&]<class T>(Type<T>) {
     run("avg_pool2d", input, out, s, avg_forward_kernel<T>, Share{}, moved<T>(out), moved<const T>(input));
@@ -255,7 +256,7 @@ void avg_backward(const Tensor& grad_input, const Tensor& grad_output, const Poo
 }
 
 void max_forward(const Tensor& out, const Tensor& indices, const Tensor& input, const Pool2dParameters& p) {
-  if (is_image(out)) return max_forward_channels(out, indices, input, p);
+  if (is_image(out) || (is_strict() && !indices.defined())) return max_forward_channels(out, indices, input, p);
   const PoolShape s = pool_shape("max_pool2d", input, out, p);
   const auto is_side = [&](int side) {
     return p.kernel == std::array<int64_t, 2>{side, side} && p.dilation == std::array<int64_t, 2>{1, 1};
@@ -292,7 +293,7 @@ void max_gather(const Tensor& out, const Tensor& input, const Tensor& indices, c
 }
 
 void adaptive_avg_forward(const Tensor& out, const Tensor& input) {
-  if (is_image(out)) return adaptive_avg_forward_channels(out, input);
+  if (is_image(out) || is_strict()) return adaptive_avg_forward_channels(out, input);
   AdaptivePoolShape s = adaptive_shape("adaptive_avg_pool2d", input, out);
   const int64_t window = plane_of(input) / std::max<int64_t>(1, plane_of(out));
   if (window >= 32 && out.numel() < (int64_t{1} << 26))

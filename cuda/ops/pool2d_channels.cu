@@ -6,6 +6,8 @@
 #include "tandem/core/backend/pool.h"
 #include "tandem/cuda/pack.h"
 #include "tandem/cuda/stored.h"
+#include "tandem/cuda/strict/strict.h"
+#include "tandem/cuda/strict/window_sum.h"
 
 namespace tandem::cuda_impl {
 namespace {
@@ -56,7 +58,8 @@ __device__ inline int32_t divisor_at(const AdaptivePoolShape& s, int32_t p, int3
 __device__ inline bool halves(const PoolShape& s) { return s.halves; }
 __device__ inline bool halves(const AdaptivePoolShape&) { return false; }
 
-template <class S, int kCount, class Shape, class T = computed_t<S>>
+// kInOrder: as on the CPU, with kCount == 1.
+template <class S, int kCount, class Shape, bool kInOrder = false, class T = computed_t<S>>
 __global__ void mean_kernel(Images<Shape> s, uint32_t n, S* out, const S* input) {
   const uint32_t first = thread_index() * kCount;
   if (first >= n) return;
@@ -73,12 +76,17 @@ __global__ void mean_kernel(Images<Shape> s, uint32_t n, S* out, const S* input)
       y.x[k] = static_cast<S>(((T(a.x[k]) + T(b.x[k])) + (T(d.x[k]) + T(e.x[k]))) * scale);
   } else {
     T sums[kCount] = {};
-    for (int32_t i = window.h.begin; i < window.h.end; ++i)
-      for (int32_t j = window.w.begin; j < window.w.end; ++j) {
-        const Pack<S, kCount> x = at(i, j);
-        TANDEM_UNROLL
-        for (int k = 0; k < kCount; ++k) sums[k] += static_cast<T>(x.x[k]);
-      }
+    if constexpr (kInOrder) {
+      sums[0] = strict::window_sum<T>(window.h, window.w, s.w.in,
+                                      [&](int32_t place) { return static_cast<T>(at(0, place).x[0]); });
+    } else {
+      for (int32_t i = window.h.begin; i < window.h.end; ++i)
+        for (int32_t j = window.w.begin; j < window.w.end; ++j) {
+          const Pack<S, kCount> x = at(i, j);
+          TANDEM_UNROLL
+          for (int k = 0; k < kCount; ++k) sums[k] += static_cast<T>(x.x[k]);
+        }
+    }
     const T divisor = window.empty() ? T(1) : static_cast<T>(divisor_at(s, spot.at.h, spot.at.w));
     TANDEM_UNROLL
     for (int k = 0; k < kCount; ++k) y.x[k] = static_cast<S>(sums[k] / divisor);
@@ -109,8 +117,8 @@ __global__ void spread_kernel(Images<Shape> s, uint32_t n, S* grad_input, const 
 
 // ---- maxima
 
-// The first of equal maxima, or the last NaN. indices may be null.
-template <class S, int kCount, class T = computed_t<S>>
+// The first of equal maxima, or the last NaN. indices may be null. kColumns: columns first, which decides between 0 and -0.
+template <class S, int kCount, bool kColumns = false, class T = computed_t<S>>
 __global__ void max_forward_kernel(Images<PoolShape> s, uint32_t n, S* out, int64_t* indices, const S* input) {
   const uint32_t first = thread_index() * kCount;
   if (first >= n) return;
@@ -124,17 +132,23 @@ __global__ void max_forward_kernel(Images<PoolShape> s, uint32_t n, S* out, int6
     best[k] = -INFINITY;
     place[k] = start;
   }
-  for (int32_t i = h.begin; i < h.end; i += s.h.dilation)
-    for (int32_t j = w.begin; j < w.end; j += s.w.dilation) {
-      const Pack<S, kCount> x = load<kCount>(input + s.element(spot, s.h.in, s.w.in, i, j));
-      TANDEM_UNROLL
-      for (int k = 0; k < kCount; ++k) {
-        const T value = static_cast<T>(x.x[k]);
-        const bool take = (value > best[k]) | (value != value);
-        best[k] = take ? value : best[k];
-        place[k] = take ? i * s.w.in + j : place[k];
-      }
+  const auto consider = [&](int32_t i, int32_t j) {
+    const Pack<S, kCount> x = load<kCount>(input + s.element(spot, s.h.in, s.w.in, i, j));
+    TANDEM_UNROLL
+    for (int k = 0; k < kCount; ++k) {
+      const T value = static_cast<T>(x.x[k]);
+      const bool take = (value > best[k]) | (value != value);
+      best[k] = take ? value : best[k];
+      place[k] = take ? i * s.w.in + j : place[k];
     }
+  };
+  if constexpr (kColumns) {
+    for (int32_t j = w.begin; j < w.end; j += s.w.dilation)
+      for (int32_t i = h.begin; i < h.end; i += s.h.dilation) consider(i, j);
+  } else {
+    for (int32_t i = h.begin; i < h.end; i += s.h.dilation)
+      for (int32_t j = w.begin; j < w.end; j += s.w.dilation) consider(i, j);
+  }
   Pack<S, kCount> y;
   TANDEM_UNROLL
   for (int k = 0; k < kCount; ++k) y.x[k] = static_cast<S>(best[k]);
@@ -191,14 +205,18 @@ void with_pack(std::initializer_list<const Tensor*> tensors, F f) {
     f(std::integral_constant<int, 1>{});
 }
 
+// Planes are images with one channel.
 template <class Shape>
 Images<Shape> images(const Shape& s, const Tensor& t) {
-  return {s, divider(t.size(1))};
+  return {s, divider(is_image(t) ? t.size(1) : 1)};
 }
 
 template <class Shape>
 void mean(const char* operation, const Tensor& out, const Tensor& input, const Shape& s) {
   dispatch(out.dtype(), StoredFloats{}, operation, [&]<class S>(Type<S>) {
+    if (is_strict())
+      return run(operation, input, out, images(s, input), mean_kernel<S, 1, Shape, true>, Share{}, moved<S>(out),
+                 moved<const S>(input));
     with_pack<S>({&out, &input}, [&]<int kCount>(std::integral_constant<int, kCount>) {
       run(operation, input, out, images(s, input), mean_kernel<S, kCount, Shape>, Share{1, kCount}, moved<S>(out),
           moved<const S>(input));
@@ -234,7 +252,12 @@ void spread_channels(const char* operation, const Tensor& grad_input, const Tens
 
 void max_forward_channels(const Tensor& out, const Tensor& indices, const Tensor& input, const Pool2dParameters& p) {
   const PoolShape s = pool_shape("max_pool2d", input, out, p);
+  const bool columns = p.stride[1] <= 2 && !p.halves();
   dispatch(out.dtype(), StoredFloats{}, "max_pool2d", [&]<class S>(Type<S>) {
+    if (is_strict() && !indices.defined())
+      return run("max_pool2d", input, out, images(s, input),
+                 columns ? max_forward_kernel<S, 1, true> : max_forward_kernel<S, 1, false>, Share{}, moved<S>(out),
+                 moved<int64_t>(indices), moved<const S>(input));
     with_pack<S>({&out, &input}, [&]<int kCount>(std::integral_constant<int, kCount>) {
       run("max_pool2d", input, out, images(s, input), max_forward_kernel<S, kCount>, Share{1, kCount}, moved<S>(out),
           moved<int64_t>(indices), moved<const S>(input));

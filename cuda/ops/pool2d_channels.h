@@ -4,6 +4,8 @@
 
 namespace tandem::cuda_impl {
 
+// In strict mode the averages, and the maxima without indices, of planes are also computed here, in the CPU's order.
+
 /// Whether a pooling kernel got a channels-last tensor in place of planes.
 inline bool is_image(const Tensor& t) { return t.dim() == 4; }
 

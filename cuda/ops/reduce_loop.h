@@ -7,12 +7,16 @@
 //
 // Folded makes a Fold from a policy of core/formulas/reduce_ops.h; its floats may be stored as a half type. No atomics: every fold has a fixed order.
 #pragma once
+#include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/formulas/reduce_ops.h"
+#include "tandem/core/memory_format.h"
 #include "tandem/core/tensor.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/pack.h"
 #include "tandem/cuda/reduce_geometry.h"
 #include "tandem/cuda/stored.h"
+#include "tandem/cuda/strict/reduce.h"
+#include "tandem/cuda/strict/strict.h"
 #include "tandem/cuda/warp.h"
 
 namespace tandem::cuda_impl {
@@ -35,7 +39,7 @@ struct Folded {
   using Acc = typename R::Acc;
   using Out = stored_t<typename R::Out, FloatOut>;
   using Parameter = typename R::Out;
-  static constexpr bool kCascade = is_rounded<Acc>;
+  static constexpr bool kCascade = is_rounded<Acc>, kMean = std::is_same_v<R, folds::Mean<typename R::In>>;
   R r;
   Out* out;
   const Out* parameters;
@@ -317,6 +321,8 @@ struct ReduceLoops {
   template <class R>
   static void reduce(const char* operation, const R& r, const Tensor& out, const Tensor& in, uint32_t mask,
                      const Tensor* parameter = nullptr) {
+    if constexpr (is_rounded<typename R::Acc>)
+      if (is_strict()) return reduce_in_order(operation, r, out, in, mask, parameter);
     dispatch_stored<typename R::In>(in.dtype(), [&]<class From>(Type<From>) {
       const auto run = [&]<class To>(Type<To>) {
         using Fold = Folded<R, From, To>;
@@ -330,6 +336,22 @@ struct ReduceLoops {
         if (out.dtype() == kFloat) return run(Type<float>{});
       run(Type<From>{});
     });
+  }
+
+ private:
+  // As on the CPU: half types are converted to float beforehand, and channels-last inputs copied row-major.
+  template <class R>
+  static void reduce_in_order(const char* operation, const R& r, const Tensor& out, const Tensor& in, uint32_t mask,
+                              const Tensor* parameter) {
+    using Fold = Folded<R, float, float>;
+    const tandem::detail::FloatArgument<const Tensor&> result(out, true, false), input(in, false, true);
+    const Tensor& x = input.value;
+    const bool turned = is_channels_last(x.suggest_memory_format()) && !x.is_contiguous();
+    const Tensor p = parameter == nullptr ? Tensor() : tandem::detail::computed(*parameter);
+    strict::launch_reduce(operation,
+                          Fold{r, result.value.template ptr<typename Fold::Out>(), data_or_null<typename Fold::Out>(p)},
+                          result.value, turned ? row_major_copy(x) : x, mask);
+    result.store();
   }
 };
 

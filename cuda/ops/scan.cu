@@ -12,6 +12,8 @@
 #include "tandem/core/formulas/scan_ops.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/line_geometry.h"
+#include "tandem/cuda/strict/scan.h"
+#include "tandem/cuda/strict/strict.h"
 #include "tandem/cuda/tables.h"
 #include "tandem/cuda/unroll.h"
 #include "tandem/cuda/warp.h"
@@ -46,6 +48,7 @@ struct Step {
   friend __device__ Step shuffle_up(Step s, int apart) {
     return {cuda_impl::shuffle_up(s.a, apart), cuda_impl::shuffle_up(s.b, apart)};
   }
+  friend __device__ Step shuffle(Step s, int lane) { return {strict::shuffle(s.a, lane), strict::shuffle(s.b, lane)}; }
 };
 template <class T_>
 struct Recurrences {
@@ -195,10 +198,13 @@ void scan(const char* operation, const S& s, const Tensor& out, int64_t dim, boo
   const LineSplit split(out.sizes(), dim);
   Lines l{split.lines(), split.n, split.inner, reverse, 1, split.n};
   auto* to = out.ptr<typename S::T>();
-  if (l.n <= 16 || (l.inner > 1 && (l.n <= 64 || l.count >= 4096))) {
+  if (l.n <= 16 || (l.inner > 1 && (l.n <= 64 || l.count >= 4096 || is_strict()))) {
     launch(operation, c, grid_for(l.count, 1, kLineThreads), scan_by_threads<S>, s, l, to);
     return;
   }
+  if constexpr (std::is_floating_point_v<typename S::T>)
+    if (is_strict())
+      return launch(operation, c, grid_for(l.count * 32, 1, kLineThreads), strict::scan_rows<S, Lines>, s, l, to);
   const auto wanted = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(std::min<int64_t>(l.n, 1024) / kItems)));
   const int threads = std::clamp(wanted, 32, kLineThreads);
   const int64_t parts = std::clamp<int64_t>(l.n / kPartSize, 1, std::max<int64_t>(1, 1024 / l.count));

@@ -11,6 +11,8 @@
 #include "tandem/cuda/ops/softmax_max_sum.h"
 #include "tandem/cuda/pack.h"
 #include "tandem/cuda/stored.h"
+#include "tandem/cuda/strict/softmax.h"
+#include "tandem/cuda/strict/strict.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
@@ -161,14 +163,16 @@ void run(const Tensor& out, int64_t dim, Inputs<S> in) {
          vector ? rows<Rule, S, kVector> : rows<Rule, S, 1>, to, in, s.outer, s.n, g.lanes, g.cached());
 }
 
-template <template <class> class Rule>
+template <template <class> class Rule, auto strict>
 void forward(const Tensor& out, const Tensor& in, int64_t dim) {
+  if (is_strict()) return strict(out, in, dim);
   dispatch(in.dtype(), StoredFloats{}, Rule<float>::name, [&]<class S>(Type<S>) {
     run<Rule<computed_t<S>>>(out, dim, Inputs<S>{{in.ptr<S>(), nullptr}});
   });
 }
-template <template <class> class Rule>
+template <template <class> class Rule, auto strict>
 void backward(const Tensor& grad_in, const Tensor& grad, const Tensor& out, int64_t dim) {
+  if (is_strict()) return strict(grad_in, grad, out, dim);
   dispatch(out.dtype(), StoredFloats{}, Rule<float>::name, [&]<class S>(Type<S>) {
     run<Rule<computed_t<S>>>(grad_in, dim, Inputs<S>{{grad.ptr<S>(), out.ptr<S>()}});
   });
@@ -177,10 +181,10 @@ void backward(const Tensor& grad_in, const Tensor& grad, const Tensor& out, int6
 }  // namespace
 
 constinit const SoftmaxKernels softmax_kernels{
-    .softmax = {forward<Softmax>, kTakesHalf},
-    .log_softmax = {forward<LogSoftmax>, kTakesHalf},
-    .softmax_backward = {backward<SoftmaxBackward>, kTakesHalf},
-    .log_softmax_backward = {backward<LogSoftmaxBackward>, kTakesHalf},
+    .softmax = {forward<Softmax, strict::softmax>, kTakesHalf},
+    .log_softmax = {forward<LogSoftmax, strict::log_softmax>, kTakesHalf},
+    .softmax_backward = {backward<SoftmaxBackward, strict::softmax_backward>, kTakesHalf},
+    .log_softmax_backward = {backward<LogSoftmaxBackward, strict::log_softmax_backward>, kTakesHalf},
 };
 
 }  // namespace tandem::cuda_impl
