@@ -14,10 +14,8 @@ struct Unary {
   using Out = T;
   T p, q;
   __device__ T operator()(T x) const {
-#ifndef __CUDA_ARCH__  // CUDA's functions need no exact() for large arguments
     if constexpr (requires { Op::outside(x); })
       if (Op::outside(x)) return Op::exact(x);
-#endif
     return ops::apply_unary<Op>(x, p, q);
   }
 };
@@ -27,10 +25,8 @@ struct Gradient {
   using Out = T;
   T p, q;
   __device__ T operator()(T g, T saved) const {
-#ifndef __CUDA_ARCH__
     if constexpr (requires { Op::exact_gradient(g, saved); })
       if (Op::outside(saved)) return Op::exact_gradient(g, saved);
-#endif
     return ops::apply_gradient<Op>(g, saved, p, q);
   }
 };

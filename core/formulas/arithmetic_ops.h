@@ -9,6 +9,7 @@
 
 #include "tandem/core/formulas/elementwise.h"
 #include "tandem/core/formulas/math_angles.h"
+#include "tandem/core/formulas/math_powers.h"
 
 namespace tandem::ops {
 
@@ -110,7 +111,7 @@ struct Pow : Elementwise<"pow", NumericTypes> {
       }
       return static_cast<T>(result);
     } else {
-      return std::pow(a, b);
+      return math::pow(a, b);
     }
   }
 };

@@ -86,7 +86,8 @@ TANDEM_HD inline BesselPair bessel_by_recurrence(int n, double x) {
 /// A&S 9.2.5 and 9.2.6, x >= 25: the phase is x - π / 4 - n π / 2.
 TANDEM_HD inline BesselPair bessel_by_hankel(int n, double x) {
   const Hankel h = hankel(4 * n, x);
-  const double s = math::sin(x), c = math::cos(x), sum = kRootHalf * (c + s), difference = kRootHalf * (s - c);
+  const double s = math::sine_of_any(x, 0), c = math::sine_of_any(x, 1), sum = kRootHalf * (c + s),
+               difference = kRootHalf * (s - c);
   const double cosine = n == 0 ? sum : difference, sine = n == 0 ? difference : -sum;
   const double amplitude = std::sqrt(kTwoOverPi) / std::sqrt(x);
   return {amplitude * (h.p * cosine - h.q * sine), amplitude * (h.p * sine + h.q * cosine)};
@@ -151,7 +152,7 @@ TANDEM_HD inline double airy_ai(double x) {
   if (x >= 2.5) return std::sqrt(x / 3) / kPi * scaled_bessel_k_tail(1. / 3, zeta) * math::exp(-zeta);
   if (x <= -9.5) {
     const Hankel h = hankel(4. / 9, zeta);
-    const double s = math::sin(zeta), c = math::cos(zeta);
+    const double s = math::sine_of_any(zeta, 0), c = math::sine_of_any(zeta, 1);
     return (h.p * (c + s) - h.q * (s - c)) / std::sqrt(2 * kPi * std::sqrt(a));
   }
   const double center = std::floor(x + 0.5), h = x - center;

@@ -1,12 +1,12 @@
 // Random counts, for host and device: how many events happen, or how many trials succeed.
 //
-// Element i of a draw reads the Philox blocks i + 2^40 k for k = 0, 1, … until a proposal is accepted. The functions of
-// <cmath> may round differently on another device, which rarely changes a count.
+// Element i of a draw reads the Philox blocks i + 2^40 k for k = 0, 1, … until a proposal is accepted.
 #pragma once
 #include <cmath>
 
 #include "tandem/core/formulas/math.h"
 #include "tandem/core/formulas/random_math.h"
+#include "tandem/core/formulas/special_math.h"
 #include "tandem/core/random/generator.h"
 #include "tandem/core/random/philox.h"
 
@@ -58,7 +58,8 @@ TANDEM_HD inline double poisson(double rate, UniformPairs random) {
     const double k = std::floor((2 * a / s + b) * x + rate + 0.43);
     if (s >= 0.07 && v <= accepted) return k;
     if (k < 0 || (s < 0.013 && v > s)) continue;
-    if (math::log(v * inverse_alpha / (a / (s * s) + b)) <= k * math::log(rate) - rate - std::lgamma(k + 1)) return k;
+    if (math::log(v * inverse_alpha / (a / (s * s) + b)) <= k * math::log(rate) - rate - special_math::lgamma(k + 1))
+      return k;
   }
 }
 
@@ -77,7 +78,7 @@ TANDEM_HD inline double binomial_half(double n, double p, Random random) {
   const double spread = std::sqrt(n * p * (1 - p)), b = 1.15 + 2.53 * spread;
   const double a = -0.0873 + 0.0248 * b + 0.01 * p, accepted = 0.92 - 4.2 / b;
   const double alpha = (2.83 + 5.1 / b) * spread, m = std::floor((n + 1) * p);
-  const double most = std::lgamma(m + 1) + std::lgamma(n - m + 1), odds = math::log(p / (1 - p));
+  const double most = special_math::lgamma(m + 1) + special_math::lgamma(n - m + 1), odds = math::log(p / (1 - p));
   for (;;) {
     double u, v;
     random.next(u, v);
@@ -85,7 +86,8 @@ TANDEM_HD inline double binomial_half(double n, double p, Random random) {
     const double k = std::floor((2 * a / s + b) * x + n * p + 0.5);
     if (k < 0 || k > n) continue;
     if (s >= 0.07 && v <= accepted) return k;
-    if (math::log(v * alpha / (a / (s * s) + b)) <= most - std::lgamma(k + 1) - std::lgamma(n - k + 1) + (k - m) * odds)
+    if (math::log(v * alpha / (a / (s * s) + b)) <=
+        most - special_math::lgamma(k + 1) - special_math::lgamma(n - k + 1) + (k - m) * odds)
       return k;
   }
 }

@@ -2,6 +2,7 @@
 // forward saved: its input x or its output y.
 #pragma once
 #include "tandem/core/formulas/elementwise.h"
+#include "tandem/core/formulas/math_powers.h"
 #include "tandem/core/formulas/value.h"
 
 namespace tandem::ops {
@@ -33,7 +34,7 @@ struct Log2 : Elementwise<"log2", FloatTypes, Saves::kInput> {
   }
 };
 struct Log10 : Elementwise<"log10", FloatTypes, Saves::kInput> {
-  TANDEM_HD static auto apply(auto x) { return std::log10(x); }
+  TANDEM_HD static auto apply(auto x) { return math::log10(x); }
   template <class V>
   TANDEM_HD static V gradient(const V& g, const V& x) {
     return g / (x * Number<V>(2.302585092994046));

@@ -2,7 +2,7 @@
 //
 // exp(x) = 2^n exp(r), where n is the nearest integer to x / ln 2. exp(r) = 1 + r + r² q(r), where q is a minimax
 // polynomial on |r| <= ln 2 / 2. The error is within 2 units in the last place. Overflows to infinity, underflows
-// through subnormals to 0 and preserves NaN. Device code calls the device's exp.
+// through subnormals to 0 and preserves NaN.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -14,9 +14,6 @@ namespace tandem {
 
 template <class T>
 TANDEM_HD inline T fast_exp(T x) {
-#ifdef __CUDA_ARCH__
-  return ::exp(x);
-#else
   using F = math::Float<T>;
   x = math::limit(x, F::exp_low, F::exp_high);
   const T shifted = math::fma(x, T(1.4426950408889634), F::round_shift);  // the integer is in the low bits
@@ -33,7 +30,6 @@ TANDEM_HD inline T fast_exp(T x) {
                          2.7557273643110295e-7, 2.5105217004720745e-8, 2.0914686968086877e-9);
   }
   return math::scale(math::fma(q * r, r, r), n);
-#endif
 }
 
 }  // namespace tandem

@@ -1,5 +1,5 @@
 // Elementary functions without branches or calls, so compilers vectorise them. Results are within 2 or 3 units in the
-// last place of the true value. Device code calls the device's functions.
+// last place of the true value. Host and device compute the same bits.
 //
 // Method: reduce the argument to a small interval, evaluate a polynomial there (a Taylor polynomial unless noted
 // otherwise), and scale back. Every element undergoes the same operations, whatever its position in an array.
@@ -36,6 +36,12 @@ TANDEM_HD inline T sqrt(T x) {
 template <class T>
 TANDEM_HD inline T sign(T x) {
   return static_cast<T>((x > T(0)) - (x < T(0)));
+}
+/// floor(x y / 2^64)
+TANDEM_HD inline uint64_t multiply_high(uint64_t x, uint64_t y) {
+  const uint64_t x0 = static_cast<uint32_t>(x), x1 = x >> 32, y0 = static_cast<uint32_t>(y), y1 = y >> 32;
+  const uint64_t middle = x1 * y0 + (x0 * y0 >> 32), other = x0 * y1 + static_cast<uint32_t>(middle);
+  return x1 * y1 + (middle >> 32) + (other >> 32);
 }
 
 /// c0 + c1 x + c2 x² + …
@@ -93,11 +99,16 @@ TANDEM_HD inline T expm1_small(T r) {
                           1. / 3628800, 1. / 39916800, 1. / 479001600, 1. / 6227020800),
                r);
 }
-/// 2^n (1 + m) over the whole range, with two factors because 2^n alone may overflow.
+/// 2^n x over the whole range, with two factors because 2^n alone may overflow.
+template <class T>
+TANDEM_HD inline T scaled(T x, typename Float<T>::Bits n) {
+  const typename Float<T>::Bits half = n >> 1;
+  return x * power_of_two<T>(half) * power_of_two<T>(n - half);
+}
+/// 2^n (1 + m)
 template <class T>
 TANDEM_HD inline T scale(T m, typename Float<T>::Bits n) {
-  const typename Float<T>::Bits half = n >> 1;
-  return (T(1) + m) * power_of_two<T>(half) * power_of_two<T>(n - half);
+  return scaled(T(1) + m, n);
 }
 /// x clamped to [low, high]; NaN stays.
 template <class T>
@@ -108,34 +119,23 @@ TANDEM_HD inline T limit(T x, T low, T high) {
 
 template <class T>
 TANDEM_HD inline T exp(T x) {
-#ifdef __CUDA_ARCH__
-  return ::exp(x);
-#else
   typename Float<T>::Bits n;
   const T y = limit(x, Float<T>::exp_low, Float<T>::exp_high);
   const T k = round_to(y * T(1.4426950408889634), n);
   const T r = fma(k, -Float<T>::ln2_low, fma(k, -Float<T>::ln2_high, y));
   return scale(expm1_small(r), n);
-#endif
 }
 /// 2^x
 template <class T>
 TANDEM_HD inline T exp2(T x) {
-#ifdef __CUDA_ARCH__
-  return ::exp2(x);
-#else
   typename Float<T>::Bits n;
   const T y = limit(x, static_cast<T>(-Float<T>::bias - Float<T>::mantissa - 2), static_cast<T>(Float<T>::bias + 2));
   const T k = round_to(y, n);
   return scale(expm1_small((y - k) * T(0.6931471805599453)), n);
-#endif
 }
 /// e^x - 1
 template <class T>
 TANDEM_HD inline T expm1(T x) {
-#ifdef __CUDA_ARCH__
-  return ::expm1(x);
-#else
   typename Float<T>::Bits n;
   const T y = limit(x, Float<T>::expm1_low, Float<T>::exp_high);
   const T k = round_to(y * T(1.4426950408889634), n);
@@ -144,7 +144,6 @@ TANDEM_HD inline T expm1(T x) {
   const T value = T(2) * fma(half, expm1_small(r), half - T(0.5));
   // Where x² is negligible, the result is x itself, with the sign of zero and all bits of subnormals.
   return std::fabs(x) < power_of_two<T>(-Float<T>::mantissa - 2) ? x : value;
-#endif
 }
 
 /// Splits x = 2^e (1 + f) with 1 + f in [√½, √2) and returns log(1 + f). Meaningful only for positive, finite x.
@@ -177,30 +176,19 @@ TANDEM_HD inline T log_edges(T x, T inside) {
 
 template <class T>
 TANDEM_HD inline T log(T x) {
-#ifdef __CUDA_ARCH__
-  return ::log(x);
-#else
   T e;
   const T m = log_parts(x, e);
   return log_edges(x, fma(e, Float<T>::ln2_high, fma(e, Float<T>::ln2_low, m)));
-#endif
 }
 template <class T>
 TANDEM_HD inline T log2(T x) {
-#ifdef __CUDA_ARCH__
-  return ::log2(x);
-#else
   T e;
   const T m = log_parts(x, e);
   return log_edges(x, fma(m, T(1.4426950408889634), e));
-#endif
 }
 /// log(1 + x)
 template <class T>
 TANDEM_HD inline T log1p(T x) {
-#ifdef __CUDA_ARCH__
-  return ::log1p(x);
-#else
   const T u = T(1) + x;
   T e;
   const T m = log_parts(u, e);
@@ -209,17 +197,12 @@ TANDEM_HD inline T log1p(T x) {
   const T correction = u > T(0) && u < std::numeric_limits<T>::infinity() ? lost / u : T(0);
   const T value = log_edges(u, fma(e, Float<T>::ln2_high, fma(e, Float<T>::ln2_low, m + correction)));
   return x == T(0) ? x : value;
-#endif
 }
 
 template <class T>
 TANDEM_HD inline T tanh(T x) {
-#ifdef __CUDA_ARCH__
-  return ::tanh(x);
-#else
   const T e = expm1(T(-2) * std::fabs(x));
   return std::copysign(-e / (e + T(2)), x);
-#endif
 }
 /// 1 / (1 + e^-x)
 template <class T>
@@ -228,53 +211,33 @@ TANDEM_HD inline T sigmoid(T x) {
 }
 template <class T>
 TANDEM_HD inline T sinh(T x) {
-#ifdef __CUDA_ARCH__
-  return ::sinh(x);
-#else
   // With a = |x| and m = e^(a/2) - 1: (e^a - 1) / 2 = m (m + 2) / 2, which overflows no earlier than the result.
   const T m = expm1(T(0.5) * std::fabs(x)), q = T(0.5) * m * (m + T(2));
   const T r = q < T(1e18) ? q : T(1e18);  // the result is q + q / (2 q + 1); q carries a NaN
   return std::fabs(x) < power_of_two<T>(-Float<T>::mantissa / 2 - 1) ? x : std::copysign(q + r / (T(2) * r + T(1)), x);
-#endif
 }
 template <class T>
 TANDEM_HD inline T cosh(T x) {
-#ifdef __CUDA_ARCH__
-  return ::cosh(x);
-#else
   const T h = exp(T(0.5) * std::fabs(x));
   return T(0.5) * h * h + T(0.5) / (h * h);
-#endif
 }
 template <class T>
 TANDEM_HD inline T asinh(T x) {
-#ifdef __CUDA_ARCH__
-  return ::asinh(x);
-#else
   const T a = std::fabs(x), inverse = T(1) / a;
   const bool far = a > T(1e18);  // log(2 a) = log(a / 2) + 2 log 2, where 2 a may overflow
   const T y = log1p(far ? T(0.5) * a : a + a / (inverse + std::sqrt(T(1) + inverse * inverse)));
   return std::copysign(far ? y + T(1.3862943611198906) : y, x);
-#endif
 }
 template <class T>
 TANDEM_HD inline T acosh(T x) {
-#ifdef __CUDA_ARCH__
-  return ::acosh(x);
-#else
   const T t = x - T(1);
   const T near = log1p(t + std::sqrt(t) * std::sqrt(t + T(2)));  // NaN below 1
   return x > T(1e9) ? log(x) + T(0.6931471805599453) : near;
-#endif
 }
 template <class T>
 TANDEM_HD inline T atanh(T x) {
-#ifdef __CUDA_ARCH__
-  return ::atanh(x);
-#else
   const T a = std::fabs(x);
   return std::copysign(T(0.5) * log1p(T(2) * a / (T(1) - a)), x);
-#endif
 }
 
 }  // namespace tandem::math

@@ -5,7 +5,7 @@
 
 namespace tandem::math {
 
-/// Arguments up to this magnitude are reduced to [-π/4, π/4] without loss; beyond it, use the standard library.
+/// reduce_angle() is for arguments up to this magnitude.
 inline constexpr double max_angle = 1e5;
 
 /// x - k π/2 with |result| <= π/4, for |x| <= max_angle.
@@ -14,6 +14,38 @@ TANDEM_HD inline double reduce_angle(double x, int64_t& k) {
   // π/2 in three parts. The first two have 33 bits, so their products with n are exact.
   const double r = fma(n, -0x1.921fb544p0, x);
   return fma(n, -0x1.3198a2e037073p-69, fma(n, -0x1.0b4611a6p-34, r));
+}
+/// The same for |x| > max_angle (M. H. Payne, R. N. Hanek, "Radian reduction for trigonometric functions", 1983): x is an
+/// integer times a power of two. Of 2/π, it multiplies the bits that give the last two of k and the fraction.
+TANDEM_HD inline double reduce_huge_angle(double x, int64_t& k) {
+  constexpr uint64_t two_over_pi[] = {0x0000000000000000, 0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041,
+                                      0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e,
+                                      0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b,
+                                      0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
+                                      0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab};
+  const uint64_t bits = std::bit_cast<uint64_t>(std::fabs(x)), one = uint64_t{1} << 52,
+                 integer = (bits & (one - 1)) | one;
+  const int first = static_cast<int>(bits >> 52) - 1013, word = first >> 6, shift = first & 63;
+  uint64_t factor[3];
+  for (int i = 0; i < 3; ++i)
+    factor[i] = two_over_pi[word + i] << shift | two_over_pi[word + i + 1] >> 1 >> (63 - shift);
+  // The product in units of 2^-126 quarter turns, without multiples of four.
+  const uint64_t carried = multiply_high(integer, factor[2]);
+  uint64_t low = integer * factor[1] + carried;
+  uint64_t high = integer * factor[0] + multiply_high(integer, factor[1]) + (low < carried ? 1 : 0);
+  const uint64_t quarters = (high + (uint64_t{1} << 61)) >> 62;
+  high -= quarters << 62;
+  const bool negative = high >> 63 != 0;
+  if (negative) {
+    low = 0 - low;
+    high = ~high + (low == 0 ? 1 : 0);
+  }
+  const double a = static_cast<double>(high & ~uint64_t{1023}) * 0x1p-62;
+  const double b = (static_cast<double>(high & 1023) + static_cast<double>(low) * 0x1p-64) * 0x1p-62;
+  const double half_pi = 1.5707963267948966, product = a * half_pi;
+  const double r = product + (fma(a, half_pi, -product) + fma(a, 6.123233995736766e-17, b * half_pi));
+  k = static_cast<int64_t>(x < 0 ? 0 - quarters : quarters);
+  return (negative != (x < 0) ? -r : r) + (x - x);  // NaN for infinity
 }
 /// sin and cos of |r| <= π/4.
 TANDEM_HD inline double sin_small(double r) {
@@ -30,11 +62,11 @@ TANDEM_HD inline double cos_small(double r) {
                         1. / 20922789888000, -1. / 6402373705728000),
              fma(z, -0.5, 1.));
 }
-/// sin(x + quarter π/2).
-template <class T>
+/// sin(x + quarter π/2). Here and in tan(), `huge` says that |x| > max_angle.
+template <bool huge = false, class T>
 TANDEM_HD inline T sine(T x, int64_t quarter) {
   int64_t k;
-  const double r = reduce_angle(static_cast<double>(x), k);
+  const double y = static_cast<double>(x), r = huge ? reduce_huge_angle(y, k) : reduce_angle(y, k);
   k += quarter;
   const double s = sin_small(r), c = cos_small(r);
   const double value = (k & 1) != 0 ? c : s;
@@ -42,31 +74,23 @@ TANDEM_HD inline T sine(T x, int64_t quarter) {
 }
 template <class T>
 TANDEM_HD inline T sin(T x) {
-#ifdef __CUDA_ARCH__
-  return ::sin(x);
-#else
   return sine(x, 0);
-#endif
 }
 template <class T>
 TANDEM_HD inline T cos(T x) {
-#ifdef __CUDA_ARCH__
-  return ::cos(x);
-#else
   return sine(x, 1);
-#endif
 }
-template <class T>
+/// sine() for any x, with a branch.
+TANDEM_HD inline double sine_of_any(double x, int64_t quarter) {
+  return std::fabs(x) <= max_angle ? sine(x, quarter) : sine<true>(x, quarter);
+}
+template <bool huge = false, class T>
 TANDEM_HD inline T tan(T x) {
-#ifdef __CUDA_ARCH__
-  return ::tan(x);
-#else
   int64_t k;
-  const double r = reduce_angle(static_cast<double>(x), k);
+  const double y = static_cast<double>(x), r = huge ? reduce_huge_angle(y, k) : reduce_angle(y, k);
   const double s = sin_small(r), c = cos_small(r);
   const T value = static_cast<T>((k & 1) != 0 ? -c / s : s / c);
   return x == T(0) ? x : value;
-#endif
 }
 
 /// atan(a) for a in [0, ∞]. Above 1, it is computed from 1/a; a rotation by π/6 then ensures |t| <= tan(π/12).
@@ -83,19 +107,12 @@ TANDEM_HD inline double atan_positive(double a) {
 }
 template <class T>
 TANDEM_HD inline T atan(T x) {
-#ifdef __CUDA_ARCH__
-  return ::atan(x);
-#else
   const double y = static_cast<double>(x);
   return static_cast<T>(std::copysign(atan_positive(std::fabs(y)), y));
-#endif
 }
 /// The angle of the point (x, y).
 template <class T>
 TANDEM_HD inline T atan2(T y, T x) {
-#ifdef __CUDA_ARCH__
-  return ::atan2(y, x);
-#else
   const double a = std::fabs(static_cast<double>(y)), b = std::fabs(static_cast<double>(x));
   const bool steep = a > b;
   const double small = steep ? b : a, large = steep ? a : b;
@@ -103,7 +120,6 @@ TANDEM_HD inline T atan2(T y, T x) {
   angle = steep ? (1.5707963267948966 - angle) + 6.123233995736766e-17 : angle;
   angle = std::copysign(1., static_cast<double>(x)) < 0 ? (3.141592653589793 - angle) + 1.2246467991473532e-16 : angle;
   return static_cast<T>(std::copysign(angle, static_cast<double>(y)));
-#endif
 }
 /// The length of (x, y), without overflow in between.
 TANDEM_HD inline float hypot(float x, float y) {
@@ -112,9 +128,6 @@ TANDEM_HD inline float hypot(float x, float y) {
 }
 /// C. F. Borges: An improved algorithm for hypot(a, b). 2019.
 TANDEM_HD inline double hypot(double x, double y) {
-#ifdef __CUDA_ARCH__
-  return ::hypot(x, y);
-#else
   const double larger = std::fabs(x) > std::fabs(y) ? std::fabs(x) : std::fabs(y);
   const double scale = larger > 0x1p510 ? 0x1p-600 : larger < 0x1p-400 ? 0x1p600 : 1.;
   const double a = larger * scale, b = (std::fabs(x) > std::fabs(y) ? std::fabs(y) : std::fabs(x)) * scale;
@@ -122,25 +135,16 @@ TANDEM_HD inline double hypot(double x, double y) {
   const double error = fma(-b, b, square - part) + fma(h, h, -square) - fma(a, a, -part);
   const double length = (h == 0 ? 0. : h - error / (2 * h)) / scale;
   return std::fabs(x) == HUGE_VAL || std::fabs(y) == HUGE_VAL ? HUGE_VAL : length;
-#endif
 }
 template <class T>
 TANDEM_HD inline T asin(T x) {
-#ifdef __CUDA_ARCH__
-  return ::asin(x);
-#else
   const double y = static_cast<double>(x), a = std::fabs(y);
   return static_cast<T>(std::copysign(atan_positive(a / std::sqrt((1 - a) * (1 + a))), y));
-#endif
 }
 template <class T>
 TANDEM_HD inline T acos(T x) {
-#ifdef __CUDA_ARCH__
-  return ::acos(x);
-#else
   const double y = static_cast<double>(x);
   return static_cast<T>(2 * atan_positive(std::sqrt((1 - y) / (1 + y))));
-#endif
 }
 
 /// erf(x) for |x| <= 1.
@@ -202,23 +206,15 @@ TANDEM_HD inline T positive_part(T x, T high) {
 }
 template <class T>
 TANDEM_HD inline T erf(T x) {
-#ifdef __CUDA_ARCH__
-  return ::erf(x);
-#else
   const T a = std::fabs(x), beyond = positive_part(a - T(1), T(7));
   const T outside = std::copysign(T(1) - erfc_positive(T(1) + beyond), x), inside = erf_small(x);
   return a >= T(1) ? outside : inside;
-#endif
 }
 /// 1 - erf(x)
 template <class T>
 TANDEM_HD inline T erfc(T x) {
-#ifdef __CUDA_ARCH__
-  return ::erfc(x);
-#else
   const T tail = erfc_positive(erfc_argument(std::fabs(x)));
   return x > T(0) ? tail : T(2) - tail;
-#endif
 }
 
 }  // namespace tandem::math

@@ -5,6 +5,7 @@
 
 #include "tandem/core/backend/optim.h"
 #include "tandem/core/base/host_device.h"
+#include "tandem/core/formulas/math_powers.h"
 
 namespace tandem::ops {
 
@@ -53,8 +54,8 @@ struct Adam {
         shrink(s.decoupled ? static_cast<T>(1 - s.lr * s.weight_decay) : T(1)),
         sign(s.maximize ? T(-1) : T(1)) {
     const auto n = static_cast<double>(s.step);
-    rate = static_cast<T>(s.lr / (1 - std::pow(s.beta1, n)));
-    root = static_cast<T>(std::sqrt(1 - std::pow(s.beta2, n)));
+    rate = static_cast<T>(s.lr / (1 - math::pow(s.beta1, n)));
+    root = static_cast<T>(std::sqrt(1 - math::pow(s.beta2, n)));
   }
   /// m and v: running means of g and g²; `top`: the largest v so far, null without amsgrad.
   TANDEM_HD void operator()(T& p, T g, T& m, T& v, T* top) const {

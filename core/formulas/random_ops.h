@@ -52,12 +52,6 @@ TANDEM_HD inline float open_uniform(uint32_t word) { return std::fma(static_cast
 TANDEM_HD inline double open_uniform(uint64_t word) {
   return std::fma(static_cast<double>(word >> 11), 0x1p-53, 0x1p-53);
 }
-/// floor(x y / 2^64)
-TANDEM_HD inline uint64_t multiply_high(uint64_t x, uint64_t y) {
-  const uint64_t x0 = static_cast<uint32_t>(x), x1 = x >> 32, y0 = static_cast<uint32_t>(y), y1 = y >> 32;
-  const uint64_t middle = x1 * y0 + (x0 * y0 >> 32), other = x0 * y1 + static_cast<uint32_t>(middle);
-  return x1 * y1 + (middle >> 32) + (other >> 32);
-}
 }  // namespace detail
 
 /// Uniform in [a, b), from 24 bits, or 53 for float64.
@@ -154,7 +148,7 @@ struct RandomInteger : detail::IntegerDraw<2> {
   template <class T>
   TANDEM_HD static void apply(const PhiloxBlock& block, const RandomParameters& p, T* out) {
     for (int i = 0; i < 2; ++i) {
-      const uint64_t r = detail::multiply_high(detail::word64(block, i), p.range);
+      const uint64_t r = math::multiply_high(detail::word64(block, i), p.range);
       store(p.base, r, out[i]);
     }
   }
@@ -173,8 +167,8 @@ struct RandomWideInteger : detail::IntegerDraw<1> {
     uint64_t r = high;
     if (p.range != 0) {  // floor((2^64 high + low) range / 2^128)
       const uint64_t product = high * p.range;
-      r = detail::multiply_high(high, p.range);
-      r += product + detail::multiply_high(low, p.range) < product ? 1 : 0;
+      r = math::multiply_high(high, p.range);
+      r += product + math::multiply_high(low, p.range) < product ? 1 : 0;
     }
     RandomInteger::store(p.base, r, *out);
   }

@@ -152,8 +152,8 @@ struct Norm2 : Sum<T> {
 template <class T>
 struct NormP : Sum<T> {
   T p;
-  TANDEM_HD T map(T x) const { return std::pow(std::abs(x), p); }
-  TANDEM_HD T finish(T a) const { return std::pow(a, 1 / p); }
+  TANDEM_HD T map(T x) const { return math::pow(std::abs(x), p); }
+  TANDEM_HD T finish(T a) const { return math::pow(a, 1 / p); }
 };
 template <class T, template <class> class Order>
 struct NormExtreme : Extreme<T, Order> {

@@ -10,6 +10,7 @@
 #include "tandem/core/base/host_device.h"
 #include "tandem/core/formulas/math.h"
 #include "tandem/core/formulas/math_angles.h"
+#include "tandem/core/formulas/math_powers.h"
 
 namespace tandem::special_math {
 
@@ -18,14 +19,48 @@ inline constexpr double kInfinity = std::numeric_limits<double>::infinity(),
                         kEpsilon = std::numeric_limits<double>::epsilon(), kPi = 3.14159265358979323846,
                         kRootHalf = 0.70710678118654752440;
 
-/// log |Γ(x)|
+/// log Γ(1 + a) for |a| <= 1/2, fitted at Chebyshev nodes.
+TANDEM_HD inline double lgamma_near_1(double a) {
+  return a * math::polynomial(a, -0.5772156649015329, 0.8224670334241132, -0.4006856343865307, 0.27058080842778387,
+                              -0.2073855510288846, 0.16955717699761294, -0.1440498967441441, 0.1255096695007263,
+                              -0.11133426738296036, 0.10009945898417442, -0.09095396147817056, 0.08335378642428555,
+                              -0.07693384797749431, 0.07143424085913012, -0.0666469660070385, 0.06247981994150854,
+                              -0.059073275414740396, 0.055798122160668526, -0.05059570584998663, 0.048020858519722875,
+                              -0.059467630506988924, 0.056971969494995923, 0.004945338328244218, -0.005399712296235696,
+                              -0.17396451715070047, 0.1686556126817108, 0.19472176853583203, -0.18947756655876552,
+                              -0.24025245552681862, 0.2331921266866054);
+}
+/// log Γ(2 + a) for |a| <= 1/2, likewise.
+TANDEM_HD inline double lgamma_near_2(double a) {
+  return a * math::polynomial(a, 0.42278433509846713, 0.32246703342411326, -0.0673523010531981, 0.02058080842778038,
+                              -0.0073855510286719986, 0.002890510331034267, -0.0011927539118428156,
+                              0.0005096695154115458, -0.00022315475400520507, 9.945767355819498e-05,
+                              -4.49263133791557e-05, 2.0505590755833454e-05, -9.438715099211532e-06,
+                              4.38470440459836e-06, -2.0439048107029907e-06, 9.200527894968101e-07,
+                              -4.3252393445604814e-07, 2.78740805211359e-07, -1.3219945666117874e-07);
+}
+/// log Γ(x) for x >= 1/2: Γ(x + 1) = x Γ(x), and from 10 on Stirling's series (A&S 6.1.41).
+TANDEM_HD inline double lgamma_positive(double x) {
+  if (x < 1.5) return lgamma_near_1(x - 1) + 0;  // not -0
+  if (x < 10) {
+    double product = 1;
+    for (; x >= 2.5; product *= x) x -= 1;
+    const double rest = lgamma_near_2(x - 2);
+    return product == 1 ? rest : math::log(product) + rest;
+  }
+  const double z = 1 / (x * x);
+  const double tail =
+      (1. / 12 - z * (1. / 360 - z * (1. / 1260 - z * (1. / 1680 - z * (1. / 1188 - z * 691 / 360360))))) / x;
+  return (x - 0.5) * (math::log(x) - 1) + (0.41893853320467274178 + tail);
+}
+/// log |Γ(x)|, below -1/2 by the reflection A&S 6.1.17.
 TANDEM_HD inline double lgamma(double x) {
-#ifdef __CUDA_ARCH__
-  return ::lgamma(x);
-#else
-  int sign = 0;  // std::lgamma would write it to a global variable
-  return ::lgamma_r(x, &sign);
-#endif
+  if (x >= 0.5 || x != x) return lgamma_positive(x);
+  const double a = std::fabs(x);
+  if (a <= 0.5) return lgamma_near_1(x) - math::log(a);
+  if (a == std::floor(a)) return kInfinity;
+  const double rest = a - std::floor(a), sine = math::sin(kPi * (rest < 0.5 ? rest : 1 - rest));
+  return math::log(kPi / (a * sine)) - lgamma_positive(a);
 }
 
 /// Γ'(x) / Γ(x): A&S 6.3.5 up to x = 10, the asymptotic series 6.3.18 there, and the reflection 6.3.7 below 0.
@@ -122,12 +157,12 @@ TANDEM_HD inline double zeta(double s, double q) {
   }
   double sum = 0, w = q;
   for (int n = 0; n < 10 || w < 10; ++n, w += 1) {
-    const double term = std::pow(w, -s);
+    const double term = math::pow(w, -s);
     sum += term;
     if (w > 0 && term < 0.1 * kEpsilon * std::fabs(sum) / (1 + w)) return sum;
   }
-  const double last = std::pow(w, -s);
-  sum += (last > 1e-290 ? last * w : std::pow(w, 1 - s)) / (s - 1) + 0.5 * last;  // w^-s may underflow alone
+  const double last = math::pow(w, -s);
+  sum += (last > 1e-290 ? last * w : math::pow(w, 1 - s)) / (s - 1) + 0.5 * last;  // w^-s may underflow alone
   if (last == 0) return sum;
   // B₂ₖ / (2k)!
   constexpr double numbers[] = {1. / 12,
@@ -161,11 +196,8 @@ TANDEM_HD inline double log1p_minus(double m) {
   }
   return sum;
 }
-/// log Γ(1 + a): near 0 by A&S 6.1.33, because 1 + a loses digits of a.
-TANDEM_HD inline double lgamma_after_1(double a) {
-  if (a > 1e-4) return lgamma(a + 1);
-  return a * (-0.57721566490153286 + a * (0.82246703342411322 + a * (-0.40068563438653143 + a * 0.27058080842778454)));
-}
+/// log Γ(1 + a) for a >= 0.
+TANDEM_HD inline double lgamma_after_1(double a) { return a < 0.5 ? lgamma_near_1(a) : lgamma_positive(a + 1); }
 /// x^a e^-x / Γ(a + 1), by Stirling's series (A&S 6.1.41) from a = 10 on.
 TANDEM_HD inline double gamma_density(double a, double x) {
   if (a < 10) return math::exp(a * math::log(x) - x - lgamma_after_1(a));

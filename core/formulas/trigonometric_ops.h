@@ -17,19 +17,19 @@ struct OfAngle {
 struct Sin : Elementwise<"sin", FloatTypes, Saves::kInput>, OfAngle {
   TANDEM_HD static auto apply(auto x) { return x == 0 ? x : math::sin(x); }  // keeps the sign of zero
   TANDEM_HD static auto gradient(const auto& g, const auto& x) { return g * cos(x); }
-  static auto exact(auto x) { return std::sin(x); }
-  static auto exact_gradient(auto g, auto x) { return g * std::cos(x); }
+  TANDEM_HD static auto exact(auto x) { return math::sine<true>(x, 0); }
+  TANDEM_HD static auto exact_gradient(auto g, auto x) { return g * math::sine<true>(x, 1); }
 };
 struct Cos : Elementwise<"cos", FloatTypes, Saves::kInput>, OfAngle {
   TANDEM_HD static auto apply(auto x) { return math::cos(x); }
   TANDEM_HD static auto gradient(const auto& g, const auto& x) { return -g * sin(x); }
-  static auto exact(auto x) { return std::cos(x); }
-  static auto exact_gradient(auto g, auto x) { return -g * std::sin(x); }
+  TANDEM_HD static auto exact(auto x) { return math::sine<true>(x, 1); }
+  TANDEM_HD static auto exact_gradient(auto g, auto x) { return -g * math::sine<true>(x, 0); }
 };
 struct Tan : Elementwise<"tan", FloatTypes, Saves::kOutput>, OfAngle {
   TANDEM_HD static auto apply(auto x) { return math::tan(x); }
   TANDEM_HD static auto gradient(const auto& g, const auto& y) { return g * (y * y + 1); }
-  static auto exact(auto x) { return std::tan(x); }
+  TANDEM_HD static auto exact(auto x) { return math::tan<true>(x); }
 };
 /// 1 - x²: as (1 - x) (x + 1) near ±1, else as written, since the derivatives of the factors cancel near 0.
 template <class V>

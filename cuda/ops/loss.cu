@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kMostThreads)
     const bool counts = row != nullptr && p.counts(i);
     const T at_target = counts ? static_cast<T>(row[p.y[i] * p.inner]) : T(0);  // is on its way during the fold
     const MaxSum<T> state = fold_scores(p, row, x + p.count * p.classes, lane, lanes, shared);
-    const T log = std::log(state.sum);
+    const T log = math::log(state.sum);
     const T smooth = smooth_term(p, row, lane, lanes, state.max, log, shared_sum);
     if (row == nullptr || lane != 0) continue;
     norm[i] = state.max;

@@ -35,7 +35,7 @@ struct Softmax {
 template <class T>
 struct LogSoftmax : Softmax<T> {
   static constexpr const char* name = "log_softmax";
-  __device__ static T map(const MaxSum<T>& s, T x, T) { return (x - s.max) - std::log(s.sum); }
+  __device__ static T map(const MaxSum<T>& s, T x, T) { return (x - s.max) - math::log(s.sum); }
 };
 
 // Inputs: grad, out.

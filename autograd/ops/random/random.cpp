@@ -245,7 +245,7 @@ Tensor randperm(int64_t n, OptionalGenerator generator, const TensorOptions& opt
   const auto* r = bits.ptr<int64_t>();
   for (int64_t i = 0; i + 1 < n; ++i) {
     const auto left = static_cast<uint64_t>(n - i);
-    std::swap(o[i], o[i + static_cast<int64_t>(ops::detail::multiply_high(uint64_t(r[i]) << 1, left))]);
+    std::swap(o[i], o[i + static_cast<int64_t>(math::multiply_high(uint64_t(r[i]) << 1, left))]);
   }
   return finish(order);
 }
