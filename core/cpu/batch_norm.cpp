@@ -9,11 +9,10 @@
 #include "tandem/core/cpu/parallel_for_each.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
+#include "tandem/core/formulas/norm_math.h"
 
 namespace tandem::cpu {
 namespace {
-
-constexpr int kSums = 16;
 
 // Channels that one task takes together: their planes are contiguous in each image, which the processor prefetches.
 // Further passes over them find them in the L2 cache.
@@ -44,27 +43,26 @@ void for_planes(const Tensor& input, ChannelBlock block, Plane&& plane) {
     }
 }
 
-constexpr int64_t kMaxRun = 4096;
-
-// Calls run(index in the block, begin, end) for runs of at most kMaxRun elements. Each channel's runs come in order.
+// Calls run(index in the block, begin, end) for runs of at most kNormRun elements. Each channel's runs come in order.
 template <class Run>
 void for_runs(const Tensor& input, ChannelBlock block, Run&& run) {
   for_planes(input, block, [&](int64_t c, int64_t start, int64_t end) {
-    for (; start < end; start += kMaxRun) run(c - block.begin, start, std::min(end, start + kMaxRun));
+    for (; start < end; start += kNormRun) run(c - block.begin, start, std::min(end, start + kNormRun));
   });
 }
 
 // One number per channel of a block.
 using Totals = double[kMaxChannels];
 
-// Adds the sums of g[i] h[i], where h[i] = (x[i] - mean) inverse, and of g[i], i < n: in kSums lanes, and those in double.
+// Adds the sums of g[i] h[i], where h[i] = (x[i] - mean) inverse, and of g[i], i < n: in kNormGradientLanes lanes, and
+// those in double.
 template <class T, class S>
 void add_sums(double& products, double& plain, int64_t n, const S* x, const S* g, T mean, T inverse) {
-  constexpr int kWidth = kLanes<T>, kVectors = kSums / kWidth;
+  constexpr int kWidth = kLanes<T>, kVectors = kNormGradientLanes / kWidth;
   Vec<T> lanes[kVectors] = {}, levels[kVectors] = {};
   T rest = 0, level = 0;
   int64_t i = 0;
-  for (; i + kSums <= n; i += kSums)
+  for (; i + kNormGradientLanes <= n; i += kNormGradientLanes)
     for (int v = 0; v < kVectors; ++v) {
       const Vec<T> values = load_wide<T>(g + i + v * kWidth);
       lanes[v] = fma(values, (load_wide<T>(x + i + v * kWidth) - mean) * inverse, lanes[v]);
@@ -75,7 +73,7 @@ void add_sums(double& products, double& plain, int64_t n, const S* x, const S* g
     rest = math::fma(value, (static_cast<T>(x[i]) - mean) * inverse, rest);
     level += value;
   }
-  for (int k = 0; n >= kSums && k < kSums; ++k) {
+  for (int k = 0; n >= kNormGradientLanes && k < kNormGradientLanes; ++k) {
     products += static_cast<double>(lanes[k / kWidth][k % kWidth]);
     plain += static_cast<double>(levels[k / kWidth][k % kWidth]);
   }
@@ -101,11 +99,9 @@ void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& 
         offsets[c] += static_cast<double>(run.sum);
         squares[c] += static_cast<double>(run.squares);
       });
-      for (int64_t c = 0; c < block.end - block.begin; ++c) {
-        const double off = offsets[c] / count, square = squares[c] / count, centred = square - off * off;
-        mean.ptr<T>()[block.begin + c] = static_cast<T>(static_cast<double>(rounded[c]) + off);
-        variance.ptr<T>()[block.begin + c] = static_cast<T>(centred < 0 ? 0 : centred == centred ? centred : square);
-      }
+      for (int64_t c = 0; c < block.end - block.begin; ++c)
+        store_batch_statistics(mean.ptr<T>() + block.begin + c, variance.ptr<T>() + block.begin + c, rounded[c],
+                               offsets[c], squares[c], count);
     });
   });
 }

@@ -1,6 +1,5 @@
 // Layer normalisation of rows. Gradients of weight and bias are summed in fixed groups of rows.
 #include <algorithm>
-#include <cmath>
 
 #include "tandem/core/backend/kernel_arguments.h"
 #include "tandem/core/backend/layer_norm.h"
@@ -8,17 +7,15 @@
 #include "tandem/core/cpu/pointwise/loop.h"
 #include "tandem/core/cpu/scratch.h"
 #include "tandem/core/cpu/tables.h"
+#include "tandem/core/formulas/norm_math.h"
 
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kRun = 4096;       // elements summed at once
-constexpr int64_t kGroupCount = 32;  // partial sums of the parameters' gradients
-
 template <class T, class F>
 T sum_runs(int64_t n, F f) {
   T total = 0;
-  for (int64_t i = 0; i < n; i += kRun) total += f(i, std::min(kRun, n - i));
+  for (int64_t i = 0; i < n; i += kNormRun) total += f(i, std::min(kNormRun, n - i));
   return total;
 }
 
@@ -26,16 +23,11 @@ template <class T>
 void row_statistics(const T* x, int64_t n, double eps, T* statistics) {
   const T mean = sum_runs<T>(n, [=](int64_t i, int64_t count) { return run_sum(x + i, count); }) / static_cast<T>(n);
   folds::Moments<T> total{0, 0};
-  for (int64_t i = 0; i < n; i += kRun) {
-    const folds::Moments<T> part = run_moments(x + i, std::min(kRun, n - i), mean);
+  for (int64_t i = 0; i < n; i += kNormRun) {
+    const folds::Moments<T> part = run_moments(x + i, std::min(kNormRun, n - i), mean);
     total = {total.sum + part.sum, total.squares + part.squares};
   }
-  const T off = total.sum / static_cast<T>(n);
-  const T variance = std::max(T(0), total.squares / static_cast<T>(n) - off * off);
-  statistics[0] = mean;
-  statistics[1] = off;
-  // max drops a NaN, which must stay.
-  statistics[2] = T(1) / std::sqrt((total.squares != total.squares ? total.squares : variance) + static_cast<T>(eps));
+  store_row_statistics(statistics, mean, total.sum, total.squares, static_cast<T>(n), static_cast<T>(eps));
 }
 
 template <class T>
@@ -57,10 +49,10 @@ void input_gradient(T* to, const T* g, const T* x, int64_t n, const T* statistic
   constexpr int kWidth = Wide<T>::kCount;
   const T mean = statistics[0], scale = statistics[2], shift = -statistics[1] * scale;
   T sum = 0, product = 0;
-  for (int64_t b = 0; b < n; b += kRun) {
+  for (int64_t b = 0; b < n; b += kNormRun) {
     Wide<T> sums[2] = {}, products[2] = {};
     int64_t i = b;
-    const int64_t end = std::min(n, b + kRun);
+    const int64_t end = std::min(n, b + kNormRun);
     for (; i + 2 * kWidth <= end; i += 2 * kWidth)
       for (int l = 0; l < 2; ++l) {
         const int64_t at = i + l * kWidth;
@@ -101,7 +93,7 @@ void backward_of(const Tensor& grad_input, const Tensor& grad_weight, const Tens
                  const Tensor& input, const Tensor& statistics, const Tensor& weight) {
   const int64_t m = input.size(0), n = input.size(1);
   const bool parameters = grad_weight.defined() || grad_bias.defined();
-  const int64_t group = std::max<int64_t>(1, (m + kGroupCount - 1) / kGroupCount), groups = (m + group - 1) / group;
+  const int64_t group = std::max<int64_t>(1, (m + kNormGroups - 1) / kNormGroups), groups = (m + group - 1) / group;
   const Workspace<T> sums(parameters ? std::max<int64_t>(1, groups * 2 * n) : 1);
   const T *g = grad.ptr<T>(), *x = input.ptr<T>(), *stats = statistics.ptr<T>(), *w = data_or_null<T>(weight);
   T* gx = data_or_null<T>(grad_input);

@@ -11,6 +11,8 @@
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/batch_norm_sums.h"
 #include "tandem/cuda/ops/batch_norm_tables.h"
+#include "tandem/cuda/strict/batch_norm.h"
+#include "tandem/cuda/strict/strict.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
@@ -33,8 +35,13 @@ struct Normalize {
     T mean, scale, shift;
   };
   Channels<T> p;
+  bool divides;  // the weight by the deviation, as the CPU
 
-  __device__ Channel channel(int64_t c) const { return {p.mean[c], p.scale(c), p.bias != nullptr ? p.bias[c] : T(0)}; }
+  __device__ T scale(int64_t c) const {
+    if (!divides) return p.scale(c);
+    return (p.weight != nullptr ? p.weight[c] : T(1)) / std::sqrt(p.variance[c] + p.eps);
+  }
+  __device__ Channel channel(int64_t c) const { return {p.mean[c], scale(c), p.bias != nullptr ? p.bias[c] : T(0)}; }
   __device__ static T value(const Channel& c, T x, T) { return normalized(x, c.mean, c.scale, c.shift); }
 };
 
@@ -211,6 +218,7 @@ void sum(const char* operation, Context& c, const S* in, const S* grad, const T*
 }
 
 void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& input) {
+  if (is_strict()) return strict::batch_statistics(mean, variance, input);
   dispatch(input.dtype(), StoredFloats{}, "batch_norm_statistics", [&]<class S>(Type<S>) {
     using T = computed_t<S>;
     const S* x = input.ptr<S>();
@@ -227,7 +235,8 @@ void batch_normalize(const Tensor& out, const Tensor& input, const Tensor& mean,
                w = tandem::detail::computed(weight), b = tandem::detail::computed(bias);
   dispatch(out.dtype(), StoredFloats{}, "batch_norm", [&]<class S>(Type<S>) {
     using T = computed_t<S>;
-    const Normalize<T> f{{m.ptr<T>(), v.ptr<T>(), data_or_null<T>(w), data_or_null<T>(b), static_cast<T>(eps)}};
+    const Normalize<T> f{{m.ptr<T>(), v.ptr<T>(), data_or_null<T>(w), data_or_null<T>(b), static_cast<T>(eps)},
+                         is_strict()};
     map<S>("batch_norm", context(out.device()), out.ptr<S>(), input.ptr<S>(), nullptr, f, columns_of<S>(input));
   });
 }
@@ -269,7 +278,9 @@ void batch_backward(const Tensor& grad_input, const Tensor& grad_weight, const T
     const Channels<T> p{m.ptr<T>(), v.ptr<T>(), data_or_null<T>(w), nullptr, static_cast<T>(eps)};
     const Backward<S> backward{grad_input, grad_weight, grad_bias, grad_output, input, p, of_batch};
     const Tensor flow = backward.flow();
-    if (backward.needs_sums())
+    if (backward.needs_sums() && is_strict())
+      strict::batch_gradients(grad_weight, grad_bias, flow, grad_output, input, m, v, eps);
+    else if (backward.needs_sums())
       sum<S, Of::kGradients>("batch_norm_backward", c, input.ptr<S>(), grad_output.ptr<S>(), p.mean, backward.columns(),
                              backward.finish(flow));
     backward.find_input_gradient(c, flow);

@@ -11,6 +11,8 @@
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/line_geometry.h"
 #include "tandem/cuda/ops/layer_norm_rows.h"
+#include "tandem/cuda/strict/layer_norm.h"
+#include "tandem/cuda/strict/strict.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
@@ -100,6 +102,7 @@ NormalizeRows<S> normalize_rows_of(const Tensor& out, const Tensor& statistics, 
 
 void forward(const Tensor& out, const Tensor& statistics, const Tensor& input, const Tensor& weight, const Tensor& bias,
              double eps) {
+  if (is_strict()) return strict::layer_norm(out, statistics, input, weight, bias, eps);
   const Tensor weights = tandem::detail::computed(weight), biases = tandem::detail::computed(bias);
   dispatch(input.dtype(), StoredFloats{}, "layer_norm", [&]<class S>(Type<S>) {
     const NormalizeRows<S> p = normalize_rows_of<S>(out, statistics, input, weights, biases, eps);
@@ -136,6 +139,8 @@ RowGradients<S> row_gradients_of(const Tensor& out, const Tensor& grad, const Te
 
 void backward(const Tensor& grad_input, const Tensor& grad_weight, const Tensor& grad_bias, const Tensor& grad_output,
               const Tensor& input, const Tensor& statistics, const Tensor& weight) {
+  if (is_strict())
+    return strict::layer_norm_backward(grad_input, grad_weight, grad_bias, grad_output, input, statistics, weight);
   const Tensor weights = tandem::detail::computed(weight);
   dispatch(input.dtype(), StoredFloats{}, "layer_norm_backward", [&]<class S>(Type<S>) {
     Context& c = context(input.device());

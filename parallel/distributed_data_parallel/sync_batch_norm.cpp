@@ -11,6 +11,7 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/batch_norm.h"
 #include "tandem/core/memory_format.h"
+#include "tandem/core/reproducible.h"
 #include "tandem/nn/layers/norm_members.h"
 #include "tandem/parallel/shared/collectives.h"
 
@@ -121,7 +122,8 @@ Tensor normalize(const Tensor& self, const Tensor& w, const Tensor& b, double ep
     const auto wide = [](const Tensor& t) { return t.defined() ? t.to(kFloat) : t; };
     return normalize(wide(self), wide(w), wide(b), eps, group, of).to(type);
   }
-  const MemoryFormat own = self.suggest_memory_format(), format = self.is_cpu() ? MemoryFormat::Contiguous : own;
+  const bool as_cpu = self.is_cpu() || reproducible() == Reproducible::kStrict;
+  const MemoryFormat own = self.suggest_memory_format(), format = as_cpu ? MemoryFormat::Contiguous : own;
   if (format != own && !self.is_contiguous())  // a CPU's kernels are row-major
     return normalize(self.contiguous(), w, b, eps, group, of).contiguous(own);
   const Tensor input = self.contiguous(format), weight = w.defined() ? w.contiguous() : w;

@@ -1,6 +1,7 @@
 #include "tandem/autograd/ops/detail/row_major.h"
 
 #include "tandem/autograd/record.h"
+#include "tandem/core/reproducible.h"
 
 namespace tandem::autograd {
 namespace {
@@ -43,6 +44,10 @@ Tensor RowMajor::restored(const Tensor& out) const {
   return laid_out(out, format_, MemoryFormat::Contiguous, out.is_view());
 }
 
+RowMajor in_row_major_on_cpu(const Tensor& self, bool on_cpu) {
+  const bool as_cpu = self.is_cpu() || reproducible() == Reproducible::kStrict;
+  return RowMajor(as_cpu && on_cpu ? self.suggest_memory_format() : MemoryFormat::Contiguous);
+}
 RowMajor in_row_major_unless_inferred(const Tensor& self) {
   return in_row_major_on_cpu(self, isReducedFloatingType(self.dtype()) || recording(self));
 }

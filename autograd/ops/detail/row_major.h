@@ -27,10 +27,8 @@ class [[nodiscard]] RowMajor {
 };
 
 inline RowMajor in_row_major(const Tensor& self) { return RowMajor(self.suggest_memory_format()); }
-/// Where the CPU's kernels do not take what CUDA's do.
-inline RowMajor in_row_major_on_cpu(const Tensor& self, bool on_cpu = true) {
-  return RowMajor(self.is_cpu() && on_cpu ? self.suggest_memory_format() : MemoryFormat::Contiguous);
-}
+/// Where the CPU's kernels do not take what CUDA's do, and where CUDA's have the CPU's bits.
+RowMajor in_row_major_on_cpu(const Tensor& self, bool on_cpu = true);
 /// The same where the CPU's take float32 and float64 of which no gradient is recorded.
 RowMajor in_row_major_unless_inferred(const Tensor& self);
 
