@@ -9,11 +9,12 @@
 #include "tandem/core/cpu/linalg/gemm.h"
 #include "tandem/core/cpu/linalg/pack_half.h"
 #include "tandem/core/cpu/philox_lanes.h"
+#include "tandem/core/formulas/attention_blocks.h"
 #include "tandem/core/formulas/random_ops.h"
 
 namespace tandem::cpu {
 
-inline constexpr int64_t kRows = 128, kColumns = 256;  // queries and keys of a block
+inline constexpr int64_t kRows = kQueryBlock, kColumns = kKeyBlock;
 
 inline int64_t blocks(int64_t n, int64_t width) { return (n + width - 1) / width; }
 

@@ -9,6 +9,8 @@
 
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/attention_scores.h"
+#include "tandem/cuda/strict/attention.h"
+#include "tandem/cuda/strict/strict.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
@@ -401,10 +403,11 @@ void by_width(const Tensor& q, const Tensor& v, Run run) {
 }
 
 using Stored = TypeList<float, Half, BFloat16>;
-bool fits(ScalarType type, int64_t features) { return type != kDouble && features <= kMostFeatures; }
+bool fits(ScalarType type, int64_t features) { return is_strict() || (type != kDouble && features <= kMostFeatures); }
 
 void forward(const Tensor& out, const Tensor& rows, const Tensor& q, const Tensor& k, const Tensor& v,
              const Tensor& mask, const AttentionRule& rule) {
+  if (is_strict()) return strict::attention(out, rows, q, k, v, mask, rule);
   dispatch(q.dtype(), Stored{}, "attention", [&]<class S>(Type<S>) {
     by_width(q, v, [&]<int kWidth>(std::integral_constant<int, kWidth>) {
       using C = Cut<S, kWidth>;
@@ -420,6 +423,7 @@ void forward(const Tensor& out, const Tensor& rows, const Tensor& q, const Tenso
 void backward(const Tensor& grad_q, const Tensor& grad_k, const Tensor& grad_v, const Tensor& grad_out, const Tensor& q,
               const Tensor& k, const Tensor& v, const Tensor& out, const Tensor& rows, const Tensor& mask,
               const AttentionRule& rule) {
+  if (is_strict()) return strict::attention_backward(grad_q, grad_k, grad_v, grad_out, q, k, v, out, rows, mask, rule);
   constexpr const char* kName = "attention_backward";
   dispatch(q.dtype(), Stored{}, kName, [&]<class S>(Type<S>) {
     Context& c = context(out.device());

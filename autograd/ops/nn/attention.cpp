@@ -22,6 +22,7 @@
 #include "tandem/core/backend/attention.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/random.h"
+#include "tandem/core/reproducible.h"
 
 namespace tandem {
 namespace {
@@ -210,7 +211,8 @@ Tensor attention(const Tensor& query, const Tensor& some_keys, const Tensor& som
     return out;
   }
   // On CUDA half types go to the tensor cores; softmax computes in float32.
-  const auto ready = [&](const Tensor& t) { return query.is_cuda() ? t : widened(t); };
+  const bool as_given = query.is_cuda() && reproducible() != Reproducible::kStrict;
+  const auto ready = [&](const Tensor& t) { return as_given ? t : widened(t); };
   const auto all = [&](const Tensor& t) { return ready(enable_gqa ? shared_heads(t, query) : t); };
   const Tensor p = weights(ready(query), all(key), ready(joined_mask(query, key, mask, before)), rule.scale);
   return matmul(dropout(p, dropout_p, true), all(value)).to(query.dtype());
