@@ -1,16 +1,16 @@
 // Attention in the order of core/cpu/attention.cpp: by blocks of kQueryBlock queries and kKeyBlock keys, of which a
 // block of threads has a share of the queries, or for the gradients of keys and values a share of the keys. Scores are
-// products one after the other along the features (core/cpu/sum_order.h).
+// products one after the other along the features (core/formulas/sum_order.h).
 #include "tandem/cuda/device.h"
 
 #include <limits>
 
 #include "tandem/core/backend/half_calls.h"
 #include "tandem/core/backend/kernel_arguments.h"
-#include "tandem/core/cpu/sum_order.h"
 #include "tandem/core/formulas/attention_blocks.h"
 #include "tandem/core/formulas/fast_exp.h"
 #include "tandem/core/formulas/random_ops.h"
+#include "tandem/core/formulas/sum_order.h"
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/replayed_value.h"
 #include "tandem/cuda/strict/attention.h"
@@ -23,8 +23,8 @@ namespace {
 
 constexpr int kRows = static_cast<int>(kQueryBlock), kColumns = static_cast<int>(kKeyBlock), kThreads = kColumns,
               kWarps = kThreads / 32;
-constexpr int kShare = 16;                                      // queries or keys of a block of threads
-static_assert(cpu::piece_depth<double>(kColumns) == kColumns);  // products with values are one chain a block
+constexpr int kShare = 16;                                 // queries or keys of a block of threads
+static_assert(piece_depth<double>(kColumns) == kColumns);  // products with values are one chain a block
 constexpr int kOfWarp = kShare / kWarps;
 constexpr int kKeysOfThread = kShare / (kThreads / kRows);  // for the gradients of keys
 
@@ -395,8 +395,8 @@ struct HostProblem {
           .keys = v.size(2),
           .width = q.size(3),
           .value_width = v.size(3),
-          .piece = cpu::piece_depth<T>(q.size(3)),
-          .value_piece = cpu::piece_depth<T>(v.size(3)),
+          .piece = piece_depth<T>(q.size(3)),
+          .value_piece = piece_depth<T>(v.size(3)),
           .scale = static_cast<T>(rule.scale),
           .causal = rule.causal,
           .dropped = rule.dropout > 0,
