@@ -13,17 +13,7 @@ namespace tandem::cpu {
 namespace {
 
 using Method = ConvMethod;
-
-constexpr int64_t kMaxImageBytes = 16 << 20;  // that one task packs
-// The rules do not ask how wide the processor's vectors are: another method, other bits. Two vectors of 64 bytes:
-template <class T>
-constexpr int64_t kFilled = 2 * Wide<T>::kCount;
-
-// Of the input and output channels of one group.
-template <class T>
-int64_t image_bytes(const Conv2dShape& s) {
-  return (s.group_in() * s.in_plane() + s.group_out() * s.out_plane()) * static_cast<int64_t>(sizeof(T));
-}
+using conv2d_order::has_few_positions, conv2d_order::image_bytes, conv2d_order::kFilled, conv2d_order::kMaxImageBytes;
 
 // Lanes of whole vectors for all images.
 template <class T>
@@ -78,11 +68,9 @@ void finish_all(const Conv2dShape& s, const Epilogue<T>& e, T* y) {
 // their own method, which has an order of its own.
 template <class T>
 bool takes_channels_last(const Conv2dShape& s) {
-  if (s.group_in() == 1 && s.group_out() < 4) return can_forward<T>(Method::kDepthwise, s);
+  if (s.is_depthwise()) return can_forward<T>(Method::kDepthwise, s);
   return s.p.groups == 1 || s.group_out() * 2 >= Wide<T>::kCount;
 }
-
-bool has_few_positions(const Conv2dShape& s, int64_t limit) { return s.batch * s.out_plane() <= limit; }
 
 // Sum of one channel over the batch: per lane, then across lanes, then the remainder of each plane.
 template <class T>
@@ -143,7 +131,7 @@ Method choose_forward(const Conv2dShape& s) {
   // Few positions and many channels.
   const bool few = has_few_positions(s, 512) && s.group_out() >= 4 * kFilled<T> && s.depth() >= 64;
   // No channels to sum over, so there is no matrix product. MobileNetV2: 21 %.
-  if (can_forward<T>(Method::kDepthwise, s) && s.group_out() < 4) return Method::kDepthwise;
+  if (can_forward<T>(Method::kDepthwise, s) && s.is_depthwise()) return Method::kDepthwise;
   // So few products per output that packing takes longer than they do. LeNet: 4 % (and 15 % in the gradient below).
   if (can_forward<T>(Method::kShallow, s) && s.depth() <= 32 && s.group_in() <= 2 && s.group_out() >= 4 &&
       s.out_plane() >= 4 * Wide<T>::kCount)
@@ -171,26 +159,6 @@ Method choose_backward_input(const Conv2dShape& s) {
     if (const Method method = choose_forward<T>(s.turned()); can_backward_input<T>(method, s)) return method;
   // The padded dy is mostly zeros, which lanes leave out. LeNet with 8 images: 40 % of this gradient.
   if (s.turns() && lanes_pay<T>(s)) return Method::kLanes;
-  // Any shape.
-  return Method::kColumns;
-}
-
-template <class T>
-Method choose_backward_weight(const Conv2dShape& s) {
-  const int64_t plane = s.out_plane(), channels = s.group_out(),
-                filled = ceil_div(s.depth(), Wide<T>::kCount) * Wide<T>::kCount;
-  // Few weights per output channel, whose sums stay in registers. MobileNetV2: 15 %.
-  if (can_backward_weight<T>(Method::kShallow, s) &&
-      (s.group_in() == 1 || (s.depth() < 32 && plane >= 4 * Wide<T>::kCount)))
-    return Method::kShallow;
-  // Small planes, whose rows do not fill vectors. ResNet-18: 7 %.
-  if (s.depth() >= kFilled<T> && ((has_few_positions(s, 512) && channels >= 16) || (plane <= 196 && channels >= 96)))
-    return Method::kChannels;
-  // Large planes, which with 1 x 1 kernels are the columns. ResNet-50: 4 %.
-  if (plane > 196 && channels >= 64 && s.kernel_size() == 1) return Method::kColumns;
-  // Builds no columns, but packs whole images; at least three quarters of its vectors must be filled. LeNet: 18 %.
-  if ((channels >= 6 || s.depth() >= 256) && filled * 3 <= s.depth() * 4 && image_bytes<T>(s) <= kMaxImageBytes)
-    return Method::kRows;
   // Any shape.
   return Method::kColumns;
 }
@@ -253,7 +221,6 @@ void conv2d_backward_bias(const Conv2dShape& s, const T* dy, T* db) {
   template bool can_backward_weight<T>(ConvMethod, const Conv2dShape&);                                \
   template Method choose_forward<T>(const Conv2dShape&);                                               \
   template Method choose_backward_input<T>(const Conv2dShape&);                                        \
-  template Method choose_backward_weight<T>(const Conv2dShape&);                                       \
   template void conv2d_forward<T>(ConvMethod, const Conv2dShape&, const T*, const ConvWeight<T>&, T*,  \
                                   const Epilogue<T>&);                                                 \
   template void conv2d_backward_input<T>(ConvMethod, const Conv2dShape&, const T*, const T*, T*);      \
@@ -271,16 +238,10 @@ bool channels_last(const Tensor& input, const Tensor& output) {
 }
 
 Conv2dShape shape_of(const Tensor& input, const Tensor& output, const Tensor& weight, const Conv2dParameters& p) {
-  return {.batch = input.size(0),
-          .in_channels = input.size(1),
-          .in_h = input.size(2),
-          .in_w = input.size(3),
-          .out_channels = weight.size(0),
-          .kernel_h = weight.size(2),
-          .kernel_w = weight.size(3),
-          .p = p,
-          .channels_last = channels_last(input, output),
-          .planes_in = !input.is_contiguous(MemoryFormat::ChannelsLast)};
+  Conv2dShape s = conv2d_shape(input, weight, p);
+  s.channels_last = channels_last(input, output);
+  s.planes_in = !input.is_contiguous(MemoryFormat::ChannelsLast);
+  return s;
 }
 
 // compute(result) on row-major memory.
@@ -302,48 +263,6 @@ bool takes_channels_last(ScalarType type, const Conv2dShape& s) {
 // Whether to convolve the half type as it is.
 bool takes_half(const Tensor& weight, const Conv2dShape& s) {
   return weight.numel() > 0 && pair_conv_fits(weight.dtype(), s);
-}
-
-// The taps that meet the input at some output, where others meet nothing but padding: on a plane of 1 x 1, one of nine. Those
-// are left out, which changes no bit of the output and of the gradient of the input (core/cpu/sum_order.h).
-struct UsedTaps {
-  int64_t first[2], count[2];
-  Conv2dParameters p;  // of the convolution with these taps alone
-
-  Tensor of(const Tensor& weight) const {
-    return alias(weight, {weight.size(0), weight.size(1), count[0], count[1]}, weight.strides(),
-                 weight.storage_offset() + first[0] * weight.stride(2) + first[1]);
-  }
-};
-// Nothing if all taps meet the input, or if those that do are not a convolution of their own.
-optional<UsedTaps> used_taps(const Tensor& input, const Tensor& output, const Tensor& weight,
-                             const Conv2dParameters& p) {
-  UsedTaps taps{.p = p};
-  bool all = true;
-  for (std::size_t d = 0; d < 2; ++d) {
-    const auto dim = static_cast<int64_t>(d) + 2;
-    const int64_t size = input.size(dim), outputs = output.size(dim), kernel = weight.size(dim);
-    const auto meets = [&](int64_t tap) {
-      int64_t at = tap * p.dilation[d] - p.padding[d];
-      for (int64_t o = 0; o < outputs && at < size; ++o, at += p.stride[d])
-        if (at >= 0) return true;
-      return false;
-    };
-    int64_t first = 0, last = kernel - 1;
-    while (first < kernel && !meets(first)) ++first;
-    while (last > first && !meets(last)) --last;
-    taps.first[d] = first;
-    taps.count[d] = last - first + 1;
-    taps.p.padding[d] -= first * p.dilation[d];
-    // The order of the gradient of the input depends on whether it is a convolution (turns()).
-    const bool turned = p.padding[d] <= p.dilation[d] * (kernel - 1),
-               turns = taps.p.padding[d] <= p.dilation[d] * (taps.count[d] - 1);
-    if (first == kernel || taps.p.padding[d] < 0 || turned != turns ||
-        taps.p.out_size(d, size, taps.count[d]) != outputs)
-      return nullopt;
-    all = all && taps.count[d] == kernel;
-  }
-  return all ? nullopt : optional(taps);
 }
 
 void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const ConvEpilogue<Tensor>& e,

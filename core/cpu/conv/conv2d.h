@@ -7,64 +7,18 @@
 //
 // Weights are [out_channels, in_channels / groups, kernel_h, kernel_w]; elements outside x count as zero. Callers have
 // checked the shape: no size is 0, and groups divides both channel counts.
-// core/cpu/sum_order.h has the order of sums: methods differ in speed alone, but for the gradient of the weights, a
+// core/formulas/sum_order.h has the order of sums: methods differ in speed alone, but for the gradient of the weights, a
 // sum over the batch.
 #pragma once
 #include <cstdint>
 
-#include "tandem/core/backend/sliding_windows.h"
 #include "tandem/core/conv_epilogue.h"
+#include "tandem/core/formulas/conv2d_order.h"
 #include "tandem/core/memory/kept_weight.h"
 
 namespace tandem::cpu {
 
-struct Conv2dShape {
-  int64_t batch = 0, in_channels = 0, in_h = 0, in_w = 0;
-  int64_t out_channels = 0, kernel_h = 1, kernel_w = 1;
-  Conv2dParameters p;
-  /// x and dy hold two bfloat16 in place of each float (tile_kernel): of two channels that are summed over or, in the
-  /// gradient of the weights, of two images or positions. The sizes count pairs.
-  bool pairs = false;
-  /// Whether x and y (and their gradients) are [batch, h, w, channels]; only kDepthwise and kDirect can compute it.
-  bool channels_last = false;
-  /// Whether x is planes all the same; only kDirect can compute it.
-  bool planes_in = false;
-  bool last_in() const { return channels_last && !planes_in; }
-
-  int64_t out_h() const { return p.out_size(0, in_h, kernel_h); }
-  int64_t out_w() const { return p.out_size(1, in_w, kernel_w); }
-  int64_t padded_h() const { return in_h + 2 * p.padding[0]; }
-  int64_t padded_w() const { return in_w + 2 * p.padding[1]; }
-  int64_t group_in() const { return in_channels / p.groups; }
-  int64_t group_out() const { return out_channels / p.groups; }
-  int64_t in_plane() const { return in_h * in_w; }
-  int64_t out_plane() const { return out_h() * out_w(); }
-  int64_t kernel_size() const { return kernel_h * kernel_w; }
-  /// Multiplications per output element.
-  int64_t depth() const { return group_in() * kernel_size(); }
-
-  /// Whether each output sees one position of the input, its own.
-  bool is_pointwise() const {
-    return kernel_size() == 1 && p.stride[0] == 1 && p.stride[1] == 1 && p.padding[0] == 0 && p.padding[1] == 0;
-  }
-  /// Whether the gradient of the input is itself a convolution, turned(), of dy with the rotated weights.
-  bool turns() const {
-    return p.stride[0] == 1 && p.stride[1] == 1 && p.padding[0] <= p.dilation[0] * (kernel_h - 1) &&
-           p.padding[1] <= p.dilation[1] * (kernel_w - 1);
-  }
-  /// Whether that is also efficient: dy is not much smaller than x.
-  bool turns_well() const { return turns() && in_plane() * 4 <= out_plane() * 5; }
-  Conv2dShape turned() const {
-    Conv2dShape shape = *this;
-    shape.in_channels = out_channels, shape.out_channels = in_channels;
-    shape.in_h = out_h(), shape.in_w = out_w();
-    shape.p.padding = {p.dilation[0] * (kernel_h - 1) - p.padding[0], p.dilation[1] * (kernel_w - 1) - p.padding[1]};
-    return shape;
-  }
-};
-
-/// How a convolution or one of its gradients is computed. Each method has one source, which says what it is for.
-enum class ConvMethod { kDepthwise, kShallow, kLanes, kDirect, kChannels, kColumns, kRows };
+using tandem::Conv2dShape, tandem::ConvMethod;
 inline constexpr ConvMethod kConvMethods[] = {ConvMethod::kDepthwise, ConvMethod::kShallow,  ConvMethod::kLanes,
                                               ConvMethod::kDirect,    ConvMethod::kChannels, ConvMethod::kColumns,
                                               ConvMethod::kRows};
@@ -85,8 +39,7 @@ template <class T>
 ConvMethod choose_forward(const Conv2dShape& shape);
 template <class T>
 ConvMethod choose_backward_input(const Conv2dShape& shape);
-template <class T>
-ConvMethod choose_backward_weight(const Conv2dShape& shape);
+using conv2d_order::choose_backward_weight, conv2d_order::WeightSum;
 
 /// The output of a convolution of pairs, which takes the place of y and the epilogue's residual: rounded to bfloat16.
 struct RoundedOutput {

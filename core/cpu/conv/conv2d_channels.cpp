@@ -14,9 +14,7 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kChunkBytes = 16 << 20;  // of packed dy in the gradient of the weights
-constexpr int64_t kEnoughTasks = 8;
-constexpr int64_t kDepthBlock = 576;  // rows of the right operand packed at once: 72 KiB with AVX-512
+using conv2d_order::kDepthBlock;
 
 // `count` rows of a left operand, cut into tiles.
 struct Tiles {
@@ -56,12 +54,8 @@ void channels_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* 
   const Tiles tiles(s.group_out(), s.pairs);
   const int64_t blocks = ceil_div(s.depth(), kPanel<T>);
   // The batch is summed chunk by chunk, which bounds the memory of the panels.
-  const int64_t image_bytes = places * s.group_out() * static_cast<int64_t>(sizeof(T)),
-                chunk = std::clamp<int64_t>(kChunkBytes / image_bytes, 1, s.batch);
-  // With few blocks of columns, parts of a chunk are summed apart, and the parts are added in order.
-  const int64_t wide_blocks = ceil_div(s.depth(), 2 * Wide<T>::kCount),  // what is summed apart is so everywhere
-      part_images = ceil_div(chunk, std::clamp<int64_t>(kEnoughTasks / wide_blocks, 1, chunk)),
-                parts = ceil_div(chunk, part_images);
+  const WeightSum order = conv2d_order::channels_sum<T>(s);
+  const int64_t chunk = order.chunk_images, part_images = order.part_images, parts = order.chunk_parts();
   const Workspace<T> memory(chunk * places * tiles.padded()), others((parts - 1) * weights);
   T* panels = memory.data();
   const InputLine<T> lines(s, x);

@@ -17,11 +17,8 @@ namespace tandem::cpu {
 namespace {
 
 constexpr int64_t kBlockBytes = 384 << 10;  // of columns built at once in the forward pass
-constexpr int64_t kColumnBytes = 4 << 20;   // the same in the gradients
 constexpr int64_t kTaskWork = 1 << 18;      // minimum multiplications per task
 constexpr int64_t kEnoughTasks = 8;         // with fewer, each task is itself split among the threads
-// Parts of the batch that are summed apart for the gradient of the weights.
-constexpr int64_t kMaxParts = 16, kMaxPartialElements = 8 << 20;
 
 template <class T>
 struct Plan {
@@ -148,12 +145,12 @@ void columns_forward(const Conv2dShape& s, const T* x, const ConvWeight<T>& w, T
 template <class T>
 void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx) {
   const int64_t plane = s.out_plane(), depth = s.depth();
-  const int64_t row_bytes = depth * s.out_w() * static_cast<int64_t>(sizeof(T)),
-                rows = std::clamp<int64_t>(kColumnBytes / row_bytes, 1, s.out_h()),
+  const int64_t rows = conv2d_order::backward_input_rows<T>(s),
                 images = plane >= 64 ? 1
-                                     : std::clamp<int64_t>(kColumnBytes / (std::max(depth, s.group_out()) * plane *
-                                                                           static_cast<int64_t>(sizeof(T))),
-                                                           1, s.batch),
+                                     : std::clamp<int64_t>(
+                                           conv2d_order::kColumnBytes / (std::max(depth, s.group_out()) * plane *
+                                                                         static_cast<int64_t>(sizeof(T))),
+                                           1, s.batch),
                 width = images * rows * s.out_w(), chunks = ceil_div(s.batch, images), tasks = chunks * s.p.groups;
   const auto run = [&](int64_t begin, int64_t end) {
     T* columns = scratch<T>(Scratch::kConvColumns, depth * width);
@@ -195,10 +192,8 @@ void columns_backward_input(const Conv2dShape& s, const T* dy, const T* w, T* dx
 template <class T>
 void columns_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw) {
   const int64_t plane = s.out_plane(), depth = s.depth(), weights = s.out_channels * depth;
-  const int64_t most = std::clamp<int64_t>(kMaxPartialElements / weights, 1, kMaxParts);
-  const int64_t images = ceil_div(s.batch, most), parts = ceil_div(s.batch, images);
-  const int64_t fit = kColumnBytes / (depth * static_cast<int64_t>(sizeof(T)));
-  const int64_t width = s.is_pointwise() ? plane : std::clamp<int64_t>(fit, 1, plane);
+  const WeightSum order = conv2d_order::columns_sum<T>(s);
+  const int64_t images = order.part_images, parts = order.parts(s.batch), width = order.band;
   const int64_t step = width + kLanes<T>;  // between columns: a line may be written up to one vector past its end
   const Workspace<T> memory(parts * weights);
   T* partial = memory.data();

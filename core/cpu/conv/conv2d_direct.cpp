@@ -250,7 +250,7 @@ struct Plan {
   int64_t image(int64_t i) const { return i / blocks / s.p.groups; }
   int64_t group(int64_t i) const { return i / blocks % s.p.groups; }
   int64_t strips() const { return s.batch * s.p.groups * blocks; }
-  int64_t strip_rows() const { return (rows - 1) * s.p.stride[0] + (s.kernel_h - 1) * s.p.dilation[0] + 1; }
+  int64_t strip_rows() const { return s.rows_seen(rows); }
 };
 
 // Row r of the input of a group, whose first channel has the plane or the image `from`, to a row of a strip.

@@ -18,11 +18,7 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kMaxParts = 16;
-constexpr int64_t kMaxPartialElements = 8 << 20;
-constexpr int64_t kBlockBytes = 384 << 10;  // of packed images, or of a band, processed at once
-constexpr int64_t kStepPlaces = 256;        // multiplied at once
-constexpr int64_t kEnoughTasks = 8;         // with fewer, each task is itself split among the threads
+constexpr int64_t kEnoughTasks = 8;  // with fewer, each task is itself split among the threads
 
 // How weights and images are split. A run is a piece of the weights' columns (kernel row, kernel column,
 // channel) with contiguous inputs: a kernel row, or one kernel column of it if dilated. Whole blocks of `width` columns
@@ -37,9 +33,8 @@ struct Layout {
   int64_t tile_rows, tiles, out_w;
   int64_t parts, part_images;
   int64_t block_images, band_rows;  // output rows of a band: all, or block_images is 1
-  // Whether a column of ones after the remainders computes the gradient of the bias: if it takes no further vector of 64
-  // bytes, on every processor.
-  bool has_ones;
+  int64_t step;                     // output rows multiplied at once
+  bool has_ones;                    // whether a column of ones after the remainders computes the gradient of the bias
 
   explicit Layout(const Conv2dShape& shape) : s(shape) {
     vectors = s.pairs ? 2 : 1;
@@ -51,28 +46,21 @@ struct Layout {
     run_length = whole_rows ? s.kernel_w * channels : channels;
     run_blocks = run_length / width;
     run_rest = run_length % width;
-    const int64_t wide = vectors * Wide<T>::kCount, remainders = runs * (run_length % wide);
-    has_ones = remainders % wide != 0;
+    const WeightSum order = conv2d_order::rows_sum<T>(s);
+    has_ones = order.ones;
     rest_blocks = ceil_div(runs * run_rest + (has_ones ? 1 : 0), width);
     tiles = ceil_div(s.group_out(), kMaxTileRows[vectors]);
     tile_rows = ceil_div(s.group_out(), tiles);
     out_w = s.out_w();
-    const int64_t most = std::clamp<int64_t>(kMaxPartialElements / (s.out_channels * s.depth()), 1, kMaxParts);
-    part_images = std::max<int64_t>(1, ceil_div(s.batch, most));
-    parts = ceil_div(s.batch, part_images);
-    const auto bytes = [&](int64_t rows) {
-      return (band_size(rows) + rows * out_w * (s.group_out() + wide)) * static_cast<int64_t>(sizeof(T));
-    };
-    const int64_t out_h = s.out_h();
-    block_images = std::clamp<int64_t>(kBlockBytes / bytes(out_h), 1, part_images);
-    const int64_t fit = (kBlockBytes - bytes(0)) / (bytes(1) - bytes(0));
-    band_rows = bytes(out_h) <= 2 * kBlockBytes ? out_h : ceil_div(out_h, ceil_div(out_h, std::max<int64_t>(4, fit)));
+    part_images = order.part_images;
+    parts = order.parts(s.batch);
+    block_images = order.block_images;
+    band_rows = order.band / block_images / out_w;
+    step = order.piece / out_w;
   }
 
   // Elements of the packed input of `rows` output rows, of one group.
-  int64_t band_size(int64_t rows) const {
-    return ((rows - 1) * s.p.stride[0] + (s.kernel_h - 1) * s.p.dilation[0] + 1) * padded_w * channels;
-  }
+  int64_t band_size(int64_t rows) const { return s.rows_seen(rows) * padded_w * channels; }
 
   int64_t blocks() const { return runs * run_blocks + rest_blocks; }
   int64_t columns() const { return blocks() * width; }
@@ -200,7 +188,6 @@ void sum_part(const Layout<T>& l, const T* x, const T* dy, int64_t part, int64_t
                    0,
                    0};
   packed.rests = packed.images + l.block_images * band + l.width;
-  const int64_t step = std::max<int64_t>(1, kStepPlaces / l.out_w);
   const auto add = [&](int64_t first) {
     packed.rows = std::min(l.band_rows, s.out_h() - packed.top);
     parallel_for_each(packed.count, 1, [&](int64_t i) {
@@ -214,8 +201,8 @@ void sum_part(const Layout<T>& l, const T* x, const T* dy, int64_t part, int64_t
     const bool more = first > part * l.part_images || packed.top > 0;
     parallel_for(l.blocks(), 4, [&](int64_t begin, int64_t end) {
       const int64_t rows = packed.count * packed.rows;
-      for (int64_t r = 0; r < rows; r += step)
-        multiply_rows(l, packed, r, std::min(step, rows - r), begin, end, more || r > 0, partial);
+      for (int64_t r = 0; r < rows; r += l.step)
+        multiply_rows(l, packed, r, std::min(l.step, rows - r), begin, end, more || r > 0, partial);
     });
   };
   for (int64_t first = part * l.part_images; first < last; first += l.block_images) {

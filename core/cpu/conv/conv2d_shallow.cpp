@@ -14,11 +14,10 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int64_t kColumnBytes = 32 << 10;
 // Weights in a tile of the weight gradient, whose sums stay in registers, and output channels.
 constexpr int64_t kMaxTaps = kVectorBytes == 64 ? 9 : 3;
 constexpr int kMaxOutputs = 2;
-constexpr int64_t kParts = 32;
+constexpr int64_t kEnoughTasks = 32;
 
 // Output rows processed at once; their positions form `width` columns, whole vectors.
 template <class T>
@@ -26,8 +25,7 @@ struct Cut {
   int64_t rows, width, padded_h, padded_w;
 
   explicit Cut(const Conv2dShape& s) {
-    const int64_t row_bytes = s.depth() * s.out_w() * static_cast<int64_t>(sizeof(T));
-    rows = std::clamp<int64_t>(kColumnBytes / row_bytes, 1, s.out_h());
+    rows = conv2d_order::shallow_rows<T>(s);
     width = ceil_div(rows * s.out_w(), 2 * Wide<T>::kCount) * 2 * Wide<T>::kCount;
     padded_h = s.padded_h();
     padded_w = s.padded_w();
@@ -217,9 +215,10 @@ template <class T>
 void shallow_backward_weight(const Conv2dShape& s, const T* x, const T* dy, T* dw, T* db) {
   const Cut<T> cut(s);
   const int64_t row = s.depth() + 1, elements = s.out_channels * row;
-  const int64_t part_images = std::max<int64_t>(1, ceil_div(s.batch, kParts)), parts = ceil_div(s.batch, part_images);
+  const WeightSum order = conv2d_order::shallow_sum<T>(s);
+  const int64_t part_images = order.part_images, parts = order.parts(s.batch);
   // With few images, their groups are tasks of their own.
-  const int64_t groups = ceil_div(s.p.groups, std::clamp<int64_t>(kParts / parts, 1, s.p.groups)),
+  const int64_t groups = ceil_div(s.p.groups, std::clamp<int64_t>(kEnoughTasks / parts, 1, s.p.groups)),
                 blocks = ceil_div(s.p.groups, groups), group_elements = s.group_out() * row;
   const Workspace<T> memory(parts * elements);
   T* partial = memory.data();
