@@ -9,6 +9,8 @@
 #include "tandem/cuda/launch.h"
 #include "tandem/cuda/ops/batch_norm_tables.h"
 #include "tandem/cuda/ops/conv2d_plan.h"
+#include "tandem/cuda/strict/conv2d.h"
+#include "tandem/cuda/strict/strict.h"
 #include "tandem/cuda/tables.h"
 
 namespace tandem::cuda_impl {
@@ -141,6 +143,7 @@ void forward(const Tensor& out, const Tensor& input, const Tensor& weight, const
   Context& c = context(out.device());
   supported(out);
   if (out.numel() == 0) return;
+  if (is_strict()) return strict::conv2d_forward(out, input, weight, e.bias, p);
   const auto add_bias = [&](const Tensor& to) {
     if (e.bias.defined()) add(to, alias(e.bias, to.sizes(), {0, 1, 0, 0}, e.bias.storage_offset()));
   };
@@ -161,6 +164,7 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
   supported(grad_input);
   if (grad_input.numel() == 0) return;
   if (grad_output.numel() == 0 || weight.numel() == 0) return fill_raw(grad_input, 0);
+  if (is_strict()) return strict::conv2d_backward_input(grad_input, grad_output, weight, p);
   for_batches(c, "conv2d_backward_input", grad_input, grad_output, [&](const Tensor& dx, const Tensor& dy, bool) {
     return convolve(c, ConvPass::kInput, {dx, weight, dy}, p);
   });
@@ -169,6 +173,7 @@ void backward_input(const Tensor& grad_input, const Tensor& grad_output, const T
 // cuDNN's own takes thirty times as long as reading the gradient, and knows no bfloat16.
 void backward_bias(const Tensor& grad_bias, const Tensor& grad_output) {
   supported(grad_bias);
+  if (is_strict()) return strict::conv2d_backward_bias(grad_bias, grad_output);
   const int64_t n = grad_output.size(0), channels = grad_output.size(1),
                 plane = grad_output.size(2) * grad_output.size(3);
   const Dims sizes = grad_output.is_contiguous() ? Dims{n, channels, plane} : Dims{n * plane, channels, 1};
@@ -180,6 +185,8 @@ void backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, const T
                      const Conv2dParameters& p) {
   Context& c = context(grad_weight.device());
   supported(grad_weight);
+  if (is_strict() && grad_weight.numel() > 0 && grad_output.numel() > 0)
+    return strict::conv2d_backward_weight(grad_weight, grad_bias, grad_output, input, p);
   if (grad_bias.defined()) backward_bias(grad_bias, grad_output);
   if (grad_weight.numel() == 0) return;
   if (grad_output.numel() == 0) return fill_raw(grad_weight, 0);
