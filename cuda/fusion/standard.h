@@ -88,9 +88,7 @@ struct numeric_limits<double> {
   static __device__ __host__ constexpr double quiet_NaN() { return __builtin_bit_cast(double, 0x7ff8000000000000); }
 };
 
-using ::abs, ::acos, ::acosh, ::asin, ::asinh, ::atan, ::atan2, ::atanh, ::cbrt, ::ceil, ::copysign, ::cos, ::cosh,
-    ::erf, ::erfc, ::erfcf, ::exp, ::exp2, ::expm1, ::fabs, ::floor, ::fma, ::fmax, ::fmin, ::fmod, ::frexp, ::hypot,
-    ::isfinite, ::isinf, ::isnan, ::ldexp, ::lgamma, ::log, ::log10, ::log1p, ::log2, ::modf, ::nearbyint, ::nextafter,
-    ::pow, ::remainder, ::rint, ::round, ::signbit, ::sin, ::sinh, ::sqrt, ::tan, ::tanh, ::tgamma, ::trunc;
+// Those that round in their own way are left out: formulas have others (core/formulas/math.h).
+using ::ceil, ::copysign, ::fabs, ::floor, ::fma, ::fmod, ::nearbyint, ::nextafter, ::round, ::signbit, ::sqrt, ::trunc;
 
 }  // namespace std

@@ -1,5 +1,5 @@
-// Loads with cache hints, bit functions, bit casts, and single-precision functions that exist only on a
-// device.
+// Loads with cache hints, bit functions, bit casts, and arithmetic that exists only on a device. Functions that round in
+// their own way are missing: kernels take those of core/formulas/.
 #pragma once
 #include <bit>
 #include <chrono>
@@ -79,14 +79,6 @@ inline double __dadd_rn(double a, double b) { return a + b; }
 inline float __fdiv_rn(float a, float b) { return a / b; }
 inline float __fsqrt_rn(float x) { return std::sqrt(x); }
 inline float __frcp_rn(float x) { return 1.0f / x; }
-inline float __expf(float x) { return std::exp(x); }
-inline float __logf(float x) { return std::log(x); }
-inline float __powf(float x, float y) { return std::pow(x, y); }
-inline float __sinf(float x) { return std::sin(x); }
-inline float __cosf(float x) { return std::cos(x); }
-inline float __fdividef(float a, float b) { return a / b; }
-inline float rsqrtf(float x) { return 1.0f / std::sqrt(x); }
-inline double rsqrt(double x) { return 1.0 / std::sqrt(x); }
 inline float __saturatef(float x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; }
 inline int __float2int_rn(float x) { return static_cast<int>(std::nearbyint(x)); }
 inline int __float2int_rz(float x) { return static_cast<int>(x); }

@@ -80,8 +80,13 @@ void* compiled(const std::string& text) {
   if (::mkdtemp(folder.data()) == nullptr) return nullptr;
   const std::string source = folder + "/kernel.cpp", library = folder + "/kernel.so";
   std::ofstream(source) << text;
-  const std::string command =
-      concat(TANDEM_EMULATION_CXX, " -std=c++20 -O1 -ffp-contract=off -shared -fPIC -o ", library, " ", source);
+#ifdef __FMA__
+  constexpr const char* machine = " -mfma";  // or formulas round twice
+#else
+  constexpr const char* machine = "";
+#endif
+  const std::string command = concat(TANDEM_EMULATION_CXX, machine,
+                                     " -std=c++20 -O1 -ffp-contract=off -shared -fPIC -o ", library, " ", source);
   void* loaded = std::system(command.c_str()) == 0 ? ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
   std::filesystem::remove_all(folder);
   return loaded;
