@@ -234,23 +234,29 @@ struct MaximumRows {
   }
 };
 
-// Any window.
+// Any window. Columns first where MaximumRows would take them first, which decides between 0 and -0.
 template <class T>
 void maximum_plane(const Pool2dShape& s, const T* x, T* y, int64_t* indices) {
-  const auto [dilation_h, dilation_w] = s.p.dilation;
+  const int64_t dilation_h = s.p.dilation[0], dilation_w = s.p.dilation[1];
+  const bool columns_first = indices == nullptr && s.p.stride[1] <= 2;
   for (int64_t p = 0, oh = s.out_h(), ow = s.out_w(); p < oh; ++p) {
     const Window h = dilated_window(s.p, 0, p, s.in_h);
     for (int64_t q = 0; q < ow; ++q) {
       const Window w = dilated_window(s.p, 1, q, s.in_w);
       int64_t place = std::min(h.begin, s.in_h - 1) * s.in_w + std::min(w.begin, s.in_w - 1);
       T best = -INFINITY;
-      for (int64_t i = h.begin; i < h.end; i += dilation_h) {
-        for (int64_t j = w.begin; j < w.end; j += dilation_w) {
-          const T value = x[i * s.in_w + j];
-          const bool take = (value > best) | (value != value);
-          best = take ? value : best;
-          place = take ? i * s.in_w + j : place;
-        }
+      const auto consider = [&](int64_t i, int64_t j) {
+        const T value = x[i * s.in_w + j];
+        const bool take = (value > best) | (value != value);
+        best = take ? value : best;
+        place = take ? i * s.in_w + j : place;
+      };
+      if (columns_first) {
+        for (int64_t j = w.begin; j < w.end; j += dilation_w)
+          for (int64_t i = h.begin; i < h.end; i += dilation_h) consider(i, j);
+      } else {
+        for (int64_t i = h.begin; i < h.end; i += dilation_h)
+          for (int64_t j = w.begin; j < w.end; j += dilation_w) consider(i, j);
       }
       *y++ = best;
       if (indices) *indices++ = place;

@@ -68,6 +68,8 @@ TEST_CASE("strict: reductions") {
     }
   const Tensor image = sample({2, 5, 9, 8}, kFloat).contiguous(MemoryFormat::ChannelsLast);
   for (uint32_t mask = 0; mask < 16; ++mask) same_folds(image, mask);
+  for (const auto& sizes : std::vector<std::vector<int64_t>>{{300000}, {3000, 100}, {200000, 2}})  // parts on the CPU
+    same_folds(sample(sizes, kFloat), 1);
   const Tensor windows = alias(sample({4000}, kFloat), {300, 1030}, {6, 1}, 0);  // whose elements overlap
   for (uint32_t mask = 0; mask < 4; ++mask) same_folds(windows, mask);
 }
