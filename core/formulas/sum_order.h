@@ -17,6 +17,7 @@
 // Reductions: see core/cpu/reduce_plan.h. The batch is the outermost dimension in memory. Sums over the batch, such as the
 // gradients of weights and the statistics of a batch, have an order of their own, which depends on the batch.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 namespace tandem {
@@ -26,6 +27,13 @@ template <class T>
 constexpr int64_t piece_depth(int64_t k) {
   const int64_t most = 2048 / static_cast<int64_t>(sizeof(T)), pieces = (k + most - 1) / most;
   return (k + pieces - 1) / pieces;
+}
+
+/// Rows that are multiplied with the bytes of an int8 matrix (core/cpu/linalg/quantized_linear.cpp).
+inline constexpr int64_t kFewInt8Rows = 16;
+/// More rows are multiplied with so many rows of the matrix at a time, 1 MiB of them. A last one is a product of one column.
+constexpr int64_t int8_part(int64_t k) {
+  return std::clamp<int64_t>((1 << 18) / std::max<int64_t>(1, k) / 64 * 64, 64, 1024);
 }
 
 }  // namespace tandem

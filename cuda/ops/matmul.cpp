@@ -133,7 +133,9 @@ void blas_matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scal
   gemm(out, matrix(a), matrix(b), beta, alpha, 0, 1);
 }
 
-constinit const LinalgKernels linalg_kernels{
-    .matmul = {matmul, kTakesHalf}, .linear = {linear, kTakesHalf}, .row_bytes = 16};
+constinit const LinalgKernels linalg_kernels{.matmul = {matmul, kTakesHalf},
+                                             .linear = {linear, kTakesHalf},
+                                             .quantized_linear = strict::quantized_linear,
+                                             .row_bytes = 16};
 
 }  // namespace tandem::cuda_impl

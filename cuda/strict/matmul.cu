@@ -34,6 +34,7 @@ struct Product {
   const T* c;  // what beta is multiplied by
   int64_t c_batch, c_row;
   T* out;
+  int64_t out_batch, out_row;
   sum_t<T> alpha, beta;
   int64_t tile_columns, tiles;  // tiles of out in a row of them, and in all
 };
@@ -52,7 +53,7 @@ __device__ bool keeps_last(const Product<T>& p) {
 template <class T>
 __device__ void put(const Product<T>& p, int64_t batch, int64_t row, int64_t column, sum_t<T> sum) {
   if (keeps_last(p)) sum += kept(p, batch, row, column);
-  p.out[(batch * p.m + row) * p.n + column] = static_cast<T>(sum);
+  p.out[batch * p.out_batch + row * p.out_row + column] = static_cast<T>(sum);
 }
 
 // Copies `steps` numbers, from `start` on, of lines from `line` on, and 0 for lines that there are not. Neighbouring
@@ -197,6 +198,7 @@ void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& b
   if (out.numel() == 0) return;
   Context& c = context(out.device());
   const bool batched = out.dim() == 3;
+  const int64_t out_batch = batched ? out.stride(0) : 0;
   const char* const operation = bias.defined() ? "linear" : "matmul";
   dispatch(out.dtype(), StoredFloats{}, operation, [&]<class T>(Type<T>) {
     using Sum = sum_t<T>;
@@ -208,9 +210,11 @@ void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& b
                  {a.ptr<T>(), batched ? a.stride(0) : 0, a.stride(-2), a.stride(-1)},
                  {b.ptr<T>(), batched ? b.stride(0) : 0, b.stride(-1), b.stride(-2)},
                  bias.defined() ? bias.ptr<T>() : out.ptr<T>(),
-                 bias.defined() ? 0 : out.size(-2) * out.size(-1),
-                 bias.defined() ? 0 : out.size(-1),
+                 bias.defined() ? 0 : out_batch,
+                 bias.defined() ? 0 : out.stride(-2),
                  out.ptr<T>(),
+                 out_batch,
+                 out.stride(-2),
                  alpha.to<Sum>(),
                  beta.to<Sum>(),
                  1,

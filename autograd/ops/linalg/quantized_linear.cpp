@@ -12,6 +12,7 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/linalg.h"
+#include "tandem/core/reproducible.h"
 
 namespace tandem::autograd {
 namespace {
@@ -92,7 +93,10 @@ Tensor quantized_linear(const Tensor& x, const Tensor& values, const Tensor& sca
         "quantized_linear: int8 weights have no gradient, nor gives the product one to its input; compute under "
         "NoGradGuard or InferenceMode, or keep the weights floating point to train");
   const auto& kernel = backend(x).linalg.quantized_linear;
-  if (!kernel || computed_type(x.dtype()) != kFloat) return linear(x, dequantize({values, scales}).to(x.dtype()), bias);
+  // On CUDA, the kernel is for the CPU's bits.
+  const bool has_kernel = kernel && (!x.is_cuda() || reproducible() == Reproducible::kStrict);
+  if (!has_kernel || computed_type(x.dtype()) != kFloat)
+    return linear(x, dequantize({values, scales}).to(x.dtype()), bias);
   Dims sizes(x.sizes());
   sizes.back() = values.size(0);
   Tensor out = empty_raw(sizes, x.dtype(), x.device());

@@ -19,13 +19,11 @@ constexpr int64_t kWidth = Wide<float>::kCount;
 constexpr int kMaxAtOnce = 4;  // rows of x that share the loads of the matrix
 // Sums in registers, and as many totals.
 constexpr int kSums = std::max(1, kVectorRegisters / 4 / Wide<float>::kVectors);
-constexpr int64_t kLine = 64;                // bytes
-constexpr int64_t kFetchAhead = 12288;       // bytes, at least
-constexpr int kToL2 = 2;                     // for __builtin_prefetch
-constexpr int64_t kFewRows = 16;             // of x, for which gemm would not be faster
-constexpr int64_t kBlock = 16;               // rows of the matrix that stay in L1 for all rows of x
-constexpr int64_t kInlineElements = 65536;   // of the matrix, not worth waking a thread for
-constexpr int64_t kFloatElements = 1 << 18;  // of the matrix, converted at a time: 1 MiB
+constexpr int64_t kLine = 64;               // bytes
+constexpr int64_t kFetchAhead = 12288;      // bytes, at least
+constexpr int kToL2 = 2;                    // for __builtin_prefetch
+constexpr int64_t kBlock = 16;              // rows of the matrix that stay in L1 for all rows of x
+constexpr int64_t kInlineElements = 65536;  // of the matrix, not worth waking a thread for
 
 struct Product {
   int64_t m, n, k, groups, group;
@@ -137,7 +135,7 @@ void few_rows(const Product& p, const float* x) {
 }
 
 void many_rows(const Product& p, const float* x) {
-  const int64_t rows = std::clamp<int64_t>(kFloatElements / std::max<int64_t>(1, p.k) / 64 * 64, 64, 1024);
+  const int64_t rows = int8_part(p.k);
   const Workspace<float> memory(std::min(rows, p.n) * p.k);
   float* weight = memory.data();
   if (p.bias != nullptr)
@@ -188,7 +186,7 @@ void quantized_linear(const Tensor& out, const Tensor& x, const Tensor& values, 
   p.steps = ceil_div(p.group, kWidth);
   p.last_steps = ceil_div(p.k - (p.groups - 1) * p.group, kWidth);
   p.next_x = p.groups * p.steps * kWidth;
-  p.m <= kFewRows ? few_rows(p, x.ptr<float>()) : many_rows(p, x.ptr<float>());
+  p.m <= kFewInt8Rows ? few_rows(p, x.ptr<float>()) : many_rows(p, x.ptr<float>());
 }
 
 }  // namespace tandem::cpu
