@@ -14,6 +14,7 @@
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/linalg.h"
 #include "tandem/core/backend/loss.h"
+#include "tandem/core/reproducible.h"
 
 #include <limits>
 
@@ -22,12 +23,12 @@ namespace {
 using namespace autograd;
 
 // Uninitialised. The gradient of many scores is most often an operand of the products of the last layer, which want
-// aligned rows.
+// aligned rows. In strict mode it lies as on the CPU: sums of it have an order that depends on that.
 Tensor gradient_of(const Tensor& x) {
   constexpr int64_t kMany = int64_t{1} << 20;
   const int64_t step = backend(x).linalg.row_bytes / x.element_size();
-  if (step <= 1 || !isReducedFloatingType(x.scalar_type()) || x.dim() != 2 || x.numel() < kMany ||
-      x.size(1) % step == 0)
+  if (step <= 1 || reproducible() == Reproducible::kStrict || !isReducedFloatingType(x.scalar_type()) || x.dim() != 2 ||
+      x.numel() < kMany || x.size(1) % step == 0)
     return empty_raw(x.sizes(), x.dtype(), x.device());
   const int64_t row = (x.size(1) / step + 1) * step;
   return alias(empty_raw({x.size(0), row}, x.dtype(), x.device()), x.sizes(), {row, 1}, 0);
