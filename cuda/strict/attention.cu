@@ -23,10 +23,11 @@ namespace {
 
 constexpr int kRows = static_cast<int>(kQueryBlock), kColumns = static_cast<int>(kKeyBlock), kThreads = kColumns,
               kWarps = kThreads / 32;
-constexpr int kShare = 16;                                 // queries or keys of a block of threads
-static_assert(piece_depth<double>(kColumns) == kColumns);  // products with values are one chain a block
+constexpr int kShare = 16;  // queries or keys of a block of threads
 constexpr int kOfWarp = kShare / kWarps;
 constexpr int kKeysOfThread = kShare / (kThreads / kRows);  // for the gradients of keys
+
+static_assert(piece_depth<double>(kColumns) == kColumns);  // products with values are one chain a block
 
 // A tensor [B, heads, rows, features] of unit stride in its last dimension.
 template <class T>
@@ -107,6 +108,7 @@ __device__ void multiply(T (&to)[kCount], const T* own, const T* others, int64_t
   }
   if (alpha == T(0)) return;
   if (in_lanes) {
+    TANDEM_UNROLL
     for (int c = 0; c < kCount; ++c)
       if (c < count) to[c] = alpha * lane_dot(depth, from[c], own);
     return;
@@ -217,9 +219,10 @@ __global__ void __launch_bounds__(kThreads) attend(Problem<T> p, Heads<T> out, T
     __syncthreads();  // the earlier block's scores have been used
     if (thread < columns) own.each_score(j, thread, [&](int r, T score) { s[r][thread] = score; });
     __syncthreads();
+    TANDEM_UNROLL
     for (int k = 0; k < kOfWarp; ++k) {
       const int r = warp + k * kWarps;
-      if (r >= own.rows) break;
+      if (r >= own.rows) continue;
       T* row = s[r];
       const T before = most[k], largest = fold_row(
                                     columns, kLowest, [&](int64_t x) { return row[x]; }, Largest());
@@ -243,9 +246,10 @@ __global__ void __launch_bounds__(kThreads) attend(Problem<T> p, Heads<T> out, T
                   });
     first = false;
   }
+  TANDEM_UNROLL
   for (int k = 0; k < kOfWarp; ++k) {
     const int r = warp + k * kWarps;
-    if (r >= own.rows) break;
+    if (r >= own.rows) continue;
     const bool none = sum[k] == T(0);
     const T factor = none ? T(0) : T(1) / sum[k];
     T* to = out.at(own.bh, own.i + r);

@@ -49,7 +49,7 @@ struct RunOf {
 
 // The sums of x - mean and of its squares; the sums of x without means.
 template <class S, class T = computed_t<S>>
-__global__ void __launch_bounds__(kLineThreads) sum_runs(RowSums<T>* sums, const S* in, const T* means, Runs r) {
+__global__ void __launch_bounds__(kLineThreads) moments_of_runs(RowSums<T>* sums, const S* in, const T* means, Runs r) {
   const RunOf of(r);
   const T mean = means != nullptr && of.n > 0 ? means[of.channel] : T(0);
   const auto add = [&](RowSums<T>& sum, int64_t i) {
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kLineThreads) sum_runs(RowSums<T>* sums, const
 // The sums of g h, with h = (x - mean) / s, and of g: those of each lane, and those of the rest.
 template <class S, class T = computed_t<S>>
 __global__ void __launch_bounds__(kLineThreads)
-    sum_gradients(RowSums<T>* sums, const S* in, const S* grad, const T* means, const T* variances, T eps, Runs r) {
+    gradients_of_runs(RowSums<T>* sums, const S* in, const S* grad, const T* means, const T* variances, T eps, Runs r) {
   const RunOf of(r);
   if (of.n == 0) return;
   const T mean = means[of.channel], inverse = norm_inverse(variances[of.channel], eps);
@@ -155,9 +155,9 @@ void batch_statistics(const Tensor& mean, const Tensor& variance, const Tensor& 
     const Tensor memory = memory_of<T>(r, input.device());
     auto* sums = reinterpret_cast<RowSums<T>*>(memory.ptr<T>());
     T* means = mean.ptr<T>();
-    launch(kName, c, r.grid(), sum_runs<S>, sums, input.ptr<S>(), nullptr, r);
+    launch(kName, c, r.grid(), moments_of_runs<S>, sums, input.ptr<S>(), nullptr, r);
     join_runs<T>(kName, c, sums, r, RoundedMean<T>{means, count_of(input)});
-    launch(kName, c, r.grid(), sum_runs<S>, sums, input.ptr<S>(), means, r);
+    launch(kName, c, r.grid(), moments_of_runs<S>, sums, input.ptr<S>(), means, r);
     join_runs<T>(kName, c, sums, r, MeanAndVariance<T>{means, variance.ptr<T>(), count_of(input)});
   });
 }
@@ -171,7 +171,7 @@ void batch_gradients(const Tensor& grad_weight, const Tensor& grad_bias, const T
     const Runs r(input, kNormGradientLanes, kNormGradientLanes + 1);
     const Tensor memory = memory_of<T>(r, input.device());
     auto* sums = reinterpret_cast<RowSums<T>*>(memory.ptr<T>());
-    launch(kName, c, r.grid(), sum_gradients<S>, sums, input.ptr<S>(), grad_output.ptr<S>(), mean.ptr<T>(),
+    launch(kName, c, r.grid(), gradients_of_runs<S>, sums, input.ptr<S>(), grad_output.ptr<S>(), mean.ptr<T>(),
            variance.ptr<T>(), static_cast<T>(eps), r);
     join_runs<T>(kName, c, sums, r,
                  Gradients<T>{data_or_null<T>(grad_weight), data_or_null<T>(grad_bias),

@@ -8,8 +8,9 @@
 namespace tandem::cuda_impl::strict {
 
 /// Σ x[i] y[i], i < n: in four times 64 bytes of lanes, which are added one after the other, and then the rest.
+/// Not inline: it would fill the loops around it.
 template <class T>
-__device__ T lane_dot(int64_t n, const T* x, const T* y) {
+[[gnu::noinline]] __device__ T lane_dot(int64_t n, const T* x, const T* y) {
   constexpr int kLanes = 64 / static_cast<int>(sizeof(T));
   const int64_t fours = n - n % (4 * kLanes), whole = n - n % kLanes;
   T sum = 0;
