@@ -7,6 +7,7 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/core/random/generator.h"
+#include "tandem/core/reproducible.h"
 #include "tandem/nn/captured_step.h"
 
 namespace tandem::models {
@@ -79,7 +80,8 @@ bool has_hooks(nn::Module& net) {
 
 // Reads tokens and draws the next ones. On a GPU this takes no look at them on the host, and a token at a time is read and
 // drawn by a captured step, a new one for each doubling of the number of keys, because a launch a kernel would take longer
-// than the kernels. Hooks would not run in it.
+// than the kernels. Hooks would not run in it. Strict mode decodes as on the CPU: a softmax over a cache's unused places adds
+// its terms in another order, and the host's draws have the C library's exponential function.
 class Decoder {
  public:
   Decoder(const GPT2LMHeadModel& model, const GPT2Cache& cache, const GenerateOptions& options, int64_t batch,
@@ -87,8 +89,8 @@ class Decoder {
       : net_(model),
         cache_(cache),
         options_(options),
-        on_host_(device.is_cpu()),
-        captures_(device.is_cuda() && !has_hooks(*net_)),
+        on_host_(device.is_cpu() || reproducible() == Reproducible::kStrict),
+        captures_(!on_host_ && !has_hooks(*net_)),
         ended_(zeros({batch}, TensorOptions(kLong).device(device))),
         not_a_number_(full({batch}, -1, TensorOptions(kLong).device(device))) {}
 
@@ -135,11 +137,11 @@ class Decoder {
   // The first of equally probable ones.
   Tensor draw(const Tensor& logits, const Tensor& uniform) {
     if (on_host_ && !is_greedy(options_)) {
-      Tensor drawn = ended_.clone();
+      const Tensor drawn = ended_.clone().cpu(), numbers = uniform.cpu();
       for (int64_t n = 0; n < logits.size(0); ++n)
         if (int64_t& token = drawn.data_ptr<int64_t>()[n]; token == 0)
-          token = sample_token(logits[n], options_, uniform.const_data_ptr<double>()[n]);
-      return drawn;
+          token = sample_token(logits[n], options_, numbers.const_data_ptr<double>()[n]);
+      return drawn.to(logits.device());
     }
     const auto [best, tokens] = max(logits, -1);
     not_a_number_.copy_(

@@ -19,8 +19,8 @@ struct GenerateOptions {
   /// Draws from the most probable tokens only, as few as have this probability together (A. Holtzman et al.: The
   /// curious case of neural text degeneration. 2019). Applied after top_k.
   double top_p = 1;
-  /// The same seed draws the same tokens on one device; a larger max_new_tokens continues them. A GPU's logits and sums have
-  /// other last bits than a CPU's.
+  /// The same seed draws the same tokens on one device; a larger max_new_tokens continues them. A GPU's logits and sums
+  /// have other last bits than a CPU's, except in strict mode (core/reproducible.h).
   uint64_t seed = 0;
   /// A sequence ends with this token and is filled up with it while others continue; -1: none.
   int64_t end_token = -1;
@@ -32,8 +32,8 @@ struct GenerateOptions {
 
 /// The prompts [N, T], int64, and behind them up to max_new_tokens tokens, on the prompts' device. The model must be in
 /// evaluation mode. Throws Error, before any computation, for options out of range or if T + max_new_tokens is larger
-/// than n_positions, unless it slides. On a GPU tokens are read by captured steps, unless a
-/// module has hooks.
+/// than n_positions, unless it slides. On a GPU tokens are read by captured steps, unless a module has hooks or the mode
+/// is strict.
 Tensor generate(const GPT2LMHeadModel& model, const Tensor& prompt, const GenerateOptions& options = {});
 
 /// The same for prompts of different lengths, together: the tokens of each prompt and the new ones, up to the end
