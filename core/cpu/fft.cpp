@@ -5,7 +5,6 @@
 
 #include "tandem/core/cpu/fft_plan.h"
 #include "tandem/core/cpu/tables.h"
-#include "tandem/core/reproducible.h"
 #include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cpu {
@@ -100,7 +99,6 @@ void for_lines(const Tensor& out, const Tensor& a, int64_t dim, const Plan& plan
 }
 
 void c2c(const Tensor& out, const Tensor& a, int64_t dim, bool inverse, double scale) {
-  check_reproducible("fft", "Eigen's library computes it, in an order that depends on the compiler");
   dispatch(a.dtype(), FloatTypes{}, "fft", [&]<class T>(Type<T>) {
     using C = std::complex<T>;
     for_lines<T, C, C>(out, a, dim, plan_for<ComplexPlan<T>>(a.size(dim), inverse), static_cast<T>(scale),
@@ -109,7 +107,6 @@ void c2c(const Tensor& out, const Tensor& a, int64_t dim, bool inverse, double s
 }
 
 void r2c(const Tensor& out, const Tensor& a, int64_t dim, bool inverse, double scale) {
-  check_reproducible("fft", "Eigen's library computes it, in an order that depends on the compiler");
   dispatch(a.dtype(), FloatTypes{}, "fft", [&]<class T>(Type<T>) {
     using C = std::complex<T>;
     const int64_t n = a.size(dim);
@@ -123,7 +120,6 @@ void r2c(const Tensor& out, const Tensor& a, int64_t dim, bool inverse, double s
 }
 
 void c2r(const Tensor& out, const Tensor& a, int64_t dim, bool inverse, double scale) {
-  check_reproducible("fft", "Eigen's library computes it, in an order that depends on the compiler");
   dispatch(a.dtype(), FloatTypes{}, "fft", [&]<class T>(Type<T>) {
     using C = std::complex<T>;
     for_lines<T, C, T>(out, a, dim, plan_for<RealPlan<T>>(out.size(dim), inverse), static_cast<T>(scale),

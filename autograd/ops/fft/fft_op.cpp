@@ -9,9 +9,15 @@
 #include "tandem/autograd/record.h"
 #include "tandem/core/backend/backend.h"
 #include "tandem/core/backend/fft.h"
+#include "tandem/core/reproducible.h"
 
 namespace tandem::autograd {
 namespace {
+
+const FftKernels& kernels_for(const Tensor& x) {
+  check_reproducible("fft", "a library computes it, in an order that depends on the machine");
+  return backend(x).fft;
+}
 
 struct Transform {
   Dims dims;
@@ -72,7 +78,7 @@ Tensor fft_pairs(const Tensor& x, IntArrayRef dims, bool inverse, double scale) 
   Tensor out = empty_raw(x.sizes(), x.dtype(), x.device());
   if (x.numel() != 0)
     for (std::size_t i = 0; i < dims.size(); ++i)
-      backend(x).fft.c2c(out, i == 0 ? x : out, dims[i], inverse, i + 1 == dims.size() ? scale : 1);
+      kernels_for(x).c2c(out, i == 0 ? x : out, dims[i], inverse, i + 1 == dims.size() ? scale : 1);
   if (auto* node = record<FftC2cBackward>(out, x)) node->t = {dims, inverse, scale};
   return out;
 }
@@ -83,7 +89,7 @@ Tensor fft_real(const Tensor& x, int64_t dim, bool all, bool inverse, double sca
   if (!all) sizes[static_cast<std::size_t>(dim)] = n / 2 + 1;
   sizes.push_back(2);
   Tensor out = empty_raw(sizes, x.dtype(), x.device());
-  if (out.numel() != 0) backend(x).fft.r2c(out, x, dim, inverse, scale);
+  if (out.numel() != 0) kernels_for(x).r2c(out, x, dim, inverse, scale);
   if (auto* node = record<FftR2cBackward>(out, x)) {
     node->t = {{dim}, inverse, scale, n};
     node->all = all;
@@ -96,7 +102,7 @@ Tensor fft_hermitian(const Tensor& x, int64_t dim, int64_t n, bool inverse, doub
   sizes.pop_back();
   sizes[static_cast<std::size_t>(dim)] = n;
   Tensor out = empty_raw(sizes, x.dtype(), x.device());
-  if (out.numel() != 0) backend(x).fft.c2r(out, x, dim, inverse, scale);
+  if (out.numel() != 0) kernels_for(x).c2r(out, x, dim, inverse, scale);
   if (auto* node = record<FftC2rBackward>(out, x)) node->t = {{dim}, inverse, scale, n};
   return out;
 }
