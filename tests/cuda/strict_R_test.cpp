@@ -59,6 +59,7 @@ TEST_CASE("strict: reductions") {
   for (const ScalarType type : kTypes)
     for (const auto& sizes : shapes) {
       const Tensor x = sample(sizes, type);
+      if (isReducedFloatingType(type) && x.numel() > 2000) continue;  // they are folded as float
       std::vector<Tensor> layouts{x};
       if (x.dim() >= 2) layouts.push_back(x.transpose(0, -1));
       if (x.dim() >= 1 && x.size(-1) > 1) layouts.push_back(x.slice(-1, 1, x.size(-1), 2));
@@ -127,17 +128,22 @@ TEST_CASE("strict: losses over classes") {
           std::vector<int64_t> places = sizes;
           places.erase(places.begin() + 1);
           const Tensor target = randint(0, sizes[1], places, TensorOptions(kLong)), moved = to_cuda(target);
-          const Tensor weight = plain ? Tensor() : rand({sizes[1]}, TensorOptions(kDouble)).to(type);
+          Tensors inputs{sample(sizes, type)};
+          if (!plain) inputs.push_back(rand({sizes[1]}, TensorOptions(kDouble)).to(type));  // weights
           const int64_t ignored = sizes[1] > 1 && !plain ? 1 : -100;
           const double smoothing = plain ? 0 : 0.1;
           const auto at = [&](const Tensors& t) { return t[0].is_cuda() ? moved : target; };
           same(
               [&](const Tensors& t) {
-                return cross_entropy_loss(t[0], at(t), t[1].detach(), Reduction(reduction), ignored, smoothing);
+                return cross_entropy_loss(t[0], at(t), plain ? Tensor() : t[1].detach(), Reduction(reduction), ignored,
+                                          smoothing);
               },
-              {sample(sizes, type), weight});
-          same([&](const Tensors& t) { return nll_loss(t[0], at(t), t[1].detach(), Reduction(reduction), ignored); },
-               {sample(sizes, type), weight});
+              inputs);
+          same(
+              [&](const Tensors& t) {
+                return nll_loss(t[0], at(t), plain ? Tensor() : t[1].detach(), Reduction(reduction), ignored);
+              },
+              inputs);
         }
 }
 
