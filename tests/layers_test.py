@@ -30,7 +30,7 @@ LAYERS = {
     "core/capture": ("core/capture/", "core core/backend"),
     "core/cpu": ("core/cpu/ core/cpu/conv/ core/cpu/linalg/ core/cpu/pointwise/", KERNELS + " core/capture"),
     "cuda": ("cuda/ cuda/fusion/ cuda/toolkit/", KERNELS),
-    "cuda/ops": ("cuda/ops/", KERNELS + " cuda"),
+    "cuda/ops": ("cuda/ops/ cuda/strict/", KERNELS + " cuda"),
     "autograd": ("autograd/", "core"),
     "autograd/ops/detail": ("autograd/ops/detail/", KERNELS + " core/capture autograd"),
     "autograd/ops": (" ".join(f"autograd/ops/{room}/" for room in OPERATIONS), KERNELS + " autograd autograd/ops/detail"),

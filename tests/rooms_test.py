@@ -18,7 +18,7 @@ KERNELS = ("core/cpu", "cuda/ops")
 MAX_SOURCES = 70  # directly in a folder, headers included
 PRODUCTION = "core autograd nn cuda parallel datasets models onnx cli compat".split()
 PARTS = set("""aligned batch channels columns complex complex_spectral count depthwise direct extreme general half
-    index integer kept lanes last ldl line loop matrix max_sum multinomial plan pointwise rows scores shallow small
+    index integer kept lanes last ldl line loop matrix max_sum multinomial places plan pointwise rows scores shallow small
     sort spectral sums table tables tiles track windows""".split())
 OTHERS = {
     "core/cpu": {
@@ -37,7 +37,6 @@ OTHERS = {
         "moments": "sums of deviations, for reductions and batch_norm",
         "scratch": "working memory of a thread",
         "parallel_for_each": "multithreaded loops over tasks",
-        "sum_order": "the order of sums, for products, convolutions and reductions",
         "philox_lanes": "words of random numbers, for random and for attention's dropout",
         "kernel_sets": "chooses the set of kernels by the processor",
         "kernel_plugin": "what a plugin of kernels exports",

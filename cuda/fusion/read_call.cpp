@@ -10,7 +10,7 @@
 #include "tandem/core/backend/half_calls.h"
 #include "tandem/core/backend/ternary.h"
 #include "tandem/core/backend/unary.h"
-#include "tandem/cuda/strict/strict.h"
+#include "tandem/core/reproducible.h"
 #include "tandem/cuda/strided.h"
 
 namespace tandem::cuda_impl {
@@ -176,7 +176,8 @@ bool read_call(QueuedCall& to, const KernelCall& call, Device device) {
   Reader reader{to, call, device};
   const FormulaKind kind = to.formula->kind;
   // Generated kernels add in an order of their own, and have the scale of a normalisation rounded twice.
-  if (is_strict() && (kind == FormulaKind::kCore || kind == FormulaKind::kNormalize)) return false;
+  if (reproducible() == Reproducible::kStrict && (kind == FormulaKind::kCore || kind == FormulaKind::kNormalize))
+    return false;
   if (kind == FormulaKind::kCore) return reader.core();
   return reader.all() && reader.at == call.count && (to.formula->types >> static_cast<int>(computed_in(to)) & 1) != 0;
 }
