@@ -154,3 +154,21 @@ TEST_CASE("strict: recurrent layers") {
       {randn({3, 2, 4}, kDouble), randn({1, 2, size}, kDouble), randn({size, 4}, kDouble),
        randn({size, size}, kDouble) * 0.05});
 }
+
+TEST_CASE("strict: autocast has one set of lists") {
+  if (!is_strict_device()) return;
+  const auto in_region = [](auto f) {
+    return [f](const Tensors& x) {
+      const autocast::AutocastGuard mixed(x[0].device().type(), kBFloat16);
+      return f(x);
+    };
+  };
+  const Tensors matrices{randn({6, 8}), randn({8, 8}), randn({8})};
+  same(in_region([](const Tensors& x) { return x[0].mm(x[1]).to(kFloat).mv(x[2]); }), matrices);
+  same(in_region([](const Tensors& x) { return layer_norm(linear(x[0], x[1]), {8}).to(kFloat); }), matrices);
+  same(in_region([](const Tensors& x) { return softmax(x[0].mm(x[1]), 1).pow(2).to(kFloat); }), matrices);
+  same(in_region([](const Tensors& x) {
+         return std::get<0>(gru(x[0], x[1], TensorList(x.data() + 2, 2), false, 1, 0, true, false, false)).to(kFloat);
+       }),
+       {randn({3, 2, 4}), randn({1, 2, 5}), randn({15, 4}), randn({15, 5})});
+}

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tandem/autograd/autocast.h"
+#include "tandem/core/reproducible.h"
 
 namespace tandem::autocast {
 
@@ -15,9 +16,11 @@ inline bool is_on(const Tensor& t) {
   return detail::state.enabled != 0 && t.defined() &&
          (detail::state.enabled >> static_cast<unsigned>(t.device().type()) & 1u) != 0;
 }
-/// The same for an operation that is only in the list for one type of devices.
-inline bool is_on_cuda(const Tensor& t) { return is_on(t) && t.is_cuda(); }
-inline bool is_on_cpu(const Tensor& t) { return is_on(t) && !t.is_cuda(); }
+/// Whether the lists for CUDA count for a device: in strict mode CUDA has the CPU's bits, so also its lists.
+inline bool has_cuda_lists(DeviceType device) { return device == kCUDA && reproducible() != Reproducible::kStrict; }
+/// The same as is_on() for an operation that is only in the list for one type of devices.
+inline bool is_on_cuda(const Tensor& t) { return is_on(t) && has_cuda_lists(t.device().type()); }
+inline bool is_on_cpu(const Tensor& t) { return is_on(t) && !has_cuda_lists(t.device().type()); }
 
 /// The dtype of autocast if all tensors have it, otherwise float32; what autocast leaves alone does not count.
 ScalarType widest(std::initializer_list<const Tensor*> tensors, DeviceType device);
@@ -71,13 +74,15 @@ inline Conversion unchanged_on_cuda(const Tensor& first) {
 }
 /// In CUDA's list of autocast's dtype, and unchanged on the CPU.
 inline Conversion lower_precision_or_unchanged(const Tensor& first) {
-  return is_on(first) ? Conversion(first.is_cuda() ? get_autocast_dtype(kCUDA) : ScalarType::Undefined, first)
-                      : Conversion();
+  return is_on_cuda(first) ? lower_precision(first)
+         : is_on(first)    ? Conversion(ScalarType::Undefined, first)
+                           : Conversion();
 }
 /// In CUDA's list of the widest dtype, and unchanged on the CPU.
 inline Conversion promoted_or_unchanged(const Tensor& first, const Tensor& other) {
-  return is_on(first) ? Conversion(first.is_cuda() ? widest({&first, &other}, kCUDA) : ScalarType::Undefined, first)
-                      : Conversion();
+  return is_on_cuda(first) ? promoted(first, other)
+         : is_on(first)    ? Conversion(ScalarType::Undefined, first)
+                           : Conversion();
 }
 
 }  // namespace tandem::autocast

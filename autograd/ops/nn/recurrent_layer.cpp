@@ -264,7 +264,8 @@ RecurrentState fused_layer(RecurrentKind kind, const Tensor& input, const Recurr
 ScalarType autocast_type(RecurrentKind kind, const Tensor& state) {
   const DeviceType device = state.defined() ? state.device().type() : kCPU;
   const bool products_only = kind == RecurrentKind::kTanh || kind == RecurrentKind::kRelu;
-  return device == kCPU && !products_only ? autocast::widest({&state}, device) : autocast::get_autocast_dtype(device);
+  return !autocast::has_cuda_lists(device) && !products_only ? autocast::widest({&state}, device)
+                                                             : autocast::get_autocast_dtype(device);
 }
 
 }  // namespace
