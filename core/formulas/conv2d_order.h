@@ -77,7 +77,7 @@ inline Conv2dShape conv2d_shape(const Tensor& input, const Tensor& weight, const
 /// The taps that meet the input at some output, where others meet nothing but padding: on a plane of 1 x 1, one of nine. Those
 /// are left out, which changes no bit of the output and of the gradient of the input (sum_order.h).
 struct UsedTaps {
-  int64_t first[2], count[2];
+  int64_t first[2] = {}, count[2] = {};
   Conv2dParameters p;  ///< of the convolution with these taps alone
 
   /// The part of a weight, or of its gradient, that has these taps.
