@@ -5,6 +5,7 @@
 #include "tandem/cuda/strict/conv2d.h"
 
 #include <type_traits>
+#include <utility>
 
 #include "tandem/core/formulas/conv2d_order.h"
 #include "tandem/core/formulas/math.h"
@@ -37,15 +38,16 @@ Elements<T> elements_of(const Tensor& t) {
 
 __device__ int64_t thread_number() { return int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 
-// Weights as [group][tile of kOuts results][a][b][c][kOuts]; a result adds its products in the order of a, b and c.
+// Weights, or images, as [group][tile of kOuts channels][a][b][c][kOuts]: what a thread multiplies in the order of a, b
+// and c.
 struct PackedOrder {
-  int64_t start, group, out, a, b, c;    // elements from one to the next in the weights
-  int64_t outs, size_a, size_b, size_c;  // outs: results of a group
+  int64_t start, group, out, a, b, c;    // elements from one to the next where they lie
+  int64_t outs, size_a, size_b, size_c;  // outs: channels of a group
   __host__ __device__ int64_t tiles(int width) const { return ceil_div(outs, width); }
 };
 
 template <class T, int kOuts>
-__global__ void pack_weights(const PackedOrder order, const T* weights, Sum<T>* packed, int64_t count) {
+__global__ void pack(const PackedOrder order, const T* from, Sum<T>* packed, int64_t count) {
   const int64_t i = thread_number();
   if (i >= count) return;
   int64_t rest = i / kOuts, at = order.start;
@@ -58,15 +60,17 @@ __global__ void pack_weights(const PackedOrder order, const T* weights, Sum<T>* 
   at += next(order.size_b) * order.b;
   at += next(order.size_a) * order.a;
   const int64_t out = next(order.tiles(kOuts)) * kOuts + i % kOuts;
-  packed[i] = out < order.outs ? static_cast<Sum<T>>(weights[at + rest * order.group + out * order.out]) : Sum<T>(0);
+  packed[i] = out < order.outs ? static_cast<Sum<T>>(from[at + rest * order.group + out * order.out]) : Sum<T>(0);
 }
 
-// Adds a product with each of the weights to its sum.
+// Adds a product with each of kOuts packed factors to its sum: spelled out, for builds that unroll no loops.
+template <class S, int kOuts, int... o>
+TANDEM_HD inline void add_each(S x, const Pack<S, kOuts>& factors, S (&sums)[kOuts], std::integer_sequence<int, o...>) {
+  ((sums[o] = math::fma(factors.x[o], x, sums[o])), ...);
+}
 template <class S, int kOuts>
-__device__ void add_products(S x, const S* weights, S (&sums)[kOuts]) {
-  const auto w = *reinterpret_cast<const Pack<S, kOuts>*>(weights);
-  TANDEM_UNROLL
-  for (int o = 0; o < kOuts; ++o) sums[o] = math::fma(w.x[o], x, sums[o]);
+TANDEM_HD inline void add_products(S x, const S* packed, S (&sums)[kOuts]) {
+  add_each(x, *reinterpret_cast<const Pack<S, kOuts>*>(packed), sums, std::make_integer_sequence<int, kOuts>());
 }
 
 // The place of a result: thread numbers are [group][tile][image][place].
@@ -166,39 +170,34 @@ __global__ void add_taps(const Conv2dShape s, const Elements<const T> dy, const 
     if (at.tile * kOuts + i < group_in) to[i * dx.c] = static_cast<T>(sums[i]);
 }
 
-// What the sums of one part and one lane are computed from.
+// What the gradient of the weights is computed from.
 template <class T>
 struct WeightFactors {
   Conv2dShape s;
   WeightSum order;
   int64_t columns;  // weights of an output channel, and the bias if its gradient is computed
-  Elements<const T> x, dy;
+  Elements<const T> x;
+  const Sum<T>* dy;  // packed: [group][tile][image][row][column][kOuts]
 };
 
-// Adds to sums[o] the products of positions begin + lane, begin + lane + lanes … below `end`, where position 0 is the first
-// one of an image. `x` and `dy` belong to that image; x has the tap of position 0.
+// Adds the products of the positions begin + lane, begin + lane + lanes … below `end` to the sums. Position 0 is the first
+// one of an image, at x and at dy; its tap is `top` and `left` from there. What is outside of images has the value
+// `outside`.
 template <class T, int kOuts>
-__device__ void add_positions(const WeightFactors<T>& f, const T* x, const T* dy, int64_t top, int64_t left,
-                              Sum<T> outside, int64_t begin, int64_t end, int64_t lane, int outs,
-                              Sum<T> (&sums)[kOuts]) {
+TANDEM_HD inline void add_positions(const WeightFactors<T>& f, const T* x, const Sum<T>* dy, int64_t top, int64_t left,
+                                    Sum<T> outside, int64_t begin, int64_t end, int64_t lane, Sum<T> (&sums)[kOuts]) {
   using S = Sum<T>;
   const int64_t out_h = f.s.out_h(), out_w = f.s.out_w(), in_h = f.s.in_h, in_w = f.s.in_w, lanes = f.order.lanes,
-                stride_h = f.s.p.stride[0], stride_w = f.s.p.stride[1];
+                stride_h = f.s.p.stride[0], stride_w = f.s.p.stride[1], step = f.x.w;
   int64_t i = begin + lane, q = i % out_w, p = i / out_w % out_h, image = i / out_w / out_h;
-  int64_t offsets[kOuts];
-  TANDEM_UNROLL
-  for (int o = 0; o < kOuts; ++o) offsets[o] = o < outs ? o * f.dy.c : 0;
   while (i < end) {
     const int64_t h = top + p * stride_h, last = q + (end - i) < out_w ? q + (end - i) : out_w;
     const bool inside = h >= 0 && h < in_h;
     const T* row = x + image * f.x.n + h * f.x.h;
-    const T* gradients = dy + image * f.dy.n + p * f.dy.h;
     for (; q < last; q += lanes, i += lanes) {
       const int64_t w = left + q * stride_w;
-      const S value = inside && w >= 0 && w < in_w ? static_cast<S>(row[w * f.x.w]) : outside;
-      TANDEM_UNROLL
-      for (int o = 0; o < kOuts; ++o)
-        sums[o] = math::fma(static_cast<S>(gradients[q * f.dy.w + offsets[o]]), value, sums[o]);
+      add_products<S, kOuts>(inside && w >= 0 && w < in_w ? static_cast<S>(row[w * step]) : outside, dy + i * kOuts,
+                             sums);
     }
     for (q -= out_w; q >= out_w; q -= out_w) ++p;
     for (++p; p >= out_h; p -= out_h) ++image;
@@ -218,20 +217,19 @@ __global__ void sum_weights(const WeightFactors<T> f, Sum<T>* partial, int64_t c
     rest /= size;
     return index;
   };
-  const int64_t lane = next(order.lanes), column = next(f.columns), row = next(ceil_div(s.group_out(), kOuts)) * kOuts,
-                group = next(s.p.groups), part = rest, plane = s.out_plane();
+  const int64_t lane = next(order.lanes), column = next(f.columns), tiles = ceil_div(s.group_out(), kOuts),
+                row = next(tiles) * kOuts, group = next(s.p.groups), part = rest, plane = s.out_plane();
   const int64_t chunk = part / order.chunk_parts() * order.chunk_images, parts_before = part % order.chunk_parts(),
                 chunk_end = chunk + order.chunk_images < s.batch ? chunk + order.chunk_images : s.batch,
                 first_image = chunk + parts_before * order.part_images,
                 last_image = first_image + order.part_images < chunk_end ? first_image + order.part_images : chunk_end;
-  const int outs = static_cast<int>(s.group_out() - row < kOuts ? s.group_out() - row : kOuts);
   // The column behind the weights has an input that is outside of all images, and 1.
   const bool ones = column == s.depth();
   const int64_t tap = column % s.kernel_size(),
                 top = ones ? s.in_h : tap / s.kernel_w * s.p.dilation[0] - s.p.padding[0],
                 left = tap % s.kernel_w * s.p.dilation[1] - s.p.padding[1];
   const T* x = f.x.data + (group * s.group_in() + (ones ? 0 : column / s.kernel_size())) * f.x.c;
-  const T* dy = f.dy.data + (group * s.group_out() + row) * f.dy.c;
+  const S* dy = f.dy + (group * tiles + row / kOuts) * s.batch * plane * kOuts;
   S total[kOuts] = {};
   bool begun = order.from_zero;
   for (int64_t image = first_image; image < last_image; image += order.block_images) {
@@ -242,14 +240,15 @@ __global__ void sum_weights(const WeightFactors<T> f, Sum<T>* partial, int64_t c
       const int64_t piece = order.piece > 0 ? order.piece : piece_depth<S>(band_end - band);
       for (int64_t begin = band; begin < band_end; begin += piece) {
         S sums[kOuts] = {};
-        add_positions<T, kOuts>(f, x + image * f.x.n, dy + image * f.dy.n, top, left, ones ? S(1) : S(0), begin,
-                                begin + piece < band_end ? begin + piece : band_end, lane, outs, sums);
+        add_positions<T, kOuts>(f, x + image * f.x.n, dy + image * plane * kOuts, top, left, ones ? S(1) : S(0), begin,
+                                begin + piece < band_end ? begin + piece : band_end, lane, sums);
         TANDEM_UNROLL
         for (int o = 0; o < kOuts; ++o) total[o] = begun ? sums[o] + total[o] : sums[o];
         begun = true;
       }
     }
   }
+  const int outs = static_cast<int>(s.group_out() - row < kOuts ? s.group_out() - row : kOuts);
   S* to = partial + ((part * order.lanes + lane) * s.out_channels + group * s.group_out() + row) * f.columns + column;
   TANDEM_UNROLL
   for (int o = 0; o < kOuts; ++o)
@@ -331,12 +330,11 @@ void dispatch_outs(int64_t outs, F f) {
 }
 
 template <class T, int kOuts>
-Tensor packed_weights(const char* operation, Context& c, const Tensor& weight, int64_t groups,
-                      const PackedOrder& order) {
+Tensor packed(const char* operation, Context& c, const Tensor& from, int64_t groups, const PackedOrder& order) {
   const int64_t count = groups * order.tiles(kOuts) * order.size_a * order.size_b * order.size_c * kOuts;
-  const Tensor packed = empty_raw({count}, sizeof(Sum<T>) == sizeof(double) ? kDouble : kFloat, c.device());
-  launch(operation, c, grid_for(count), pack_weights<T, kOuts>, order, weight.ptr<T>(), packed.ptr<Sum<T>>(), count);
-  return packed;
+  const Tensor to = empty_raw({count}, scalar_type_of<Sum<T>>, c.device());
+  launch(operation, c, grid_for(count), pack<T, kOuts>, order, from.ptr<T>(), to.ptr<Sum<T>>(), count);
+  return to;
 }
 
 template <class T>
@@ -344,9 +342,9 @@ void convolve_all(const char* operation, const Conv2dShape& s, const Tensor& x, 
                   const PackedOrder& order, const Tensor& bias, const Tensor& y) {
   Context& c = context(y.device());
   dispatch_outs(s.group_out(), [&]<int kOuts>(std::integral_constant<int, kOuts>) {
-    const Tensor packed = packed_weights<T, kOuts>(operation, c, weight, s.p.groups, order);
+    const Tensor weights = packed<T, kOuts>(operation, c, weight, s.p.groups, order);
     const int64_t count = s.p.groups * order.tiles(kOuts) * s.batch * s.out_plane();
-    launch(operation, c, grid_for(count), convolve<T, kOuts>, s, elements_of<const T>(x), packed.ptr<Sum<T>>(),
+    launch(operation, c, grid_for(count), convolve<T, kOuts>, s, elements_of<const T>(x), weights.ptr<Sum<T>>(),
            bias.defined() ? bias.ptr<T>() : nullptr, s.is_depthwise(), elements_of<T>(y), count);
   });
 }
@@ -385,9 +383,9 @@ void conv2d_backward_input(const Tensor& grad_input, const Tensor& grad_output, 
   Context& c = context(grad_input.device());
   dispatch_stored_type(grad_input, [&]<class T>(Type<T>) {
     dispatch_outs(s.group_in(), [&]<int kOuts>(std::integral_constant<int, kOuts>) {
-      const Tensor packed = packed_weights<T, kOuts>(kName, c, weight, s.p.groups, order);
+      const Tensor weights = packed<T, kOuts>(kName, c, weight, s.p.groups, order);
       const int64_t count = s.p.groups * order.tiles(kOuts) * s.batch * s.in_plane();
-      launch(kName, c, grid_for(count), add_taps<T, kOuts>, s, elements_of<const T>(grad_output), packed.ptr<Sum<T>>(),
+      launch(kName, c, grid_for(count), add_taps<T, kOuts>, s, elements_of<const T>(grad_output), weights.ptr<Sum<T>>(),
              conv2d_order::backward_input_rows<Sum<T>>(s), piece_depth<Sum<T>>(s.group_out()),
              elements_of<T>(grad_input), count);
     });
@@ -402,22 +400,25 @@ void conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, 
   }
   constexpr const char* kName = "conv2d_backward_weight";
   const Conv2dShape s = conv2d_shape(input, grad_weight, p);
+  const auto dy = grad_output.strides();
+  const PackedOrder by_position{0,     s.group_out() * dy[1], dy[1],   dy[0],     dy[2],
+                                dy[3], s.group_out(),         s.batch, s.out_h(), s.out_w()};
   Context& c = context(grad_weight.device());
   dispatch_stored_type(grad_weight, [&]<class T>(Type<T>) {
     using S = Sum<T>;
     const WeightSum order = conv2d_order::weight_sum<S>(conv2d_order::choose_backward_weight<S>(s), s);
     const bool ones = order.ones && grad_bias.defined();
     if (!ones && grad_bias.defined()) conv2d_backward_bias(grad_bias, grad_output);
-    const WeightFactors<T> factors{s, order, s.depth() + (ones ? 1 : 0), elements_of<const T>(input),
-                                   elements_of<const T>(grad_output)};
-    const int64_t parts = order.parts(s.batch), sums = s.out_channels * factors.columns;
-    const Tensor partial =
-        empty_raw({parts * order.lanes * sums}, sizeof(S) == sizeof(double) ? kDouble : kFloat, c.device());
+    const int64_t columns = s.depth() + (ones ? 1 : 0), parts = order.parts(s.batch), sums = s.out_channels * columns;
+    const Tensor partial = empty_raw({parts * order.lanes * sums}, scalar_type_of<S>, c.device());
     dispatch_outs(s.group_out(), [&]<int kOuts>(std::integral_constant<int, kOuts>) {
-      const int64_t count = parts * order.lanes * s.p.groups * ceil_div(s.group_out(), kOuts) * factors.columns;
-      launch(kName, c, grid_for(count), sum_weights<T, kOuts>, factors, partial.ptr<S>(), count);
+      const Tensor gradients = packed<T, kOuts>(kName, c, grad_output, s.p.groups, by_position);
+      const int64_t count = parts * order.lanes * s.p.groups * by_position.tiles(kOuts) * columns;
+      launch(kName, c, grid_for(count), sum_weights<T, kOuts>,
+             WeightFactors<T>{s, order, columns, elements_of<const T>(input), gradients.ptr<S>()}, partial.ptr<S>(),
+             count);
     });
-    launch(kName, c, grid_for(sums), add_parts<T>, s, order, factors.columns, parts, partial.ptr<S>(),
+    launch(kName, c, grid_for(sums), add_parts<T>, s, order, columns, parts, partial.ptr<S>(),
            elements_of<T>(grad_weight), ones ? grad_bias.ptr<T>() : nullptr);
   });
 }
