@@ -1,4 +1,4 @@
-// Functions: of arguments of all sizes, of tensors with strides, and their gradients.
+// Elementwise functions: of arguments of all sizes, of tensors with strides, and their gradients.
 #include "tandem/autograd/ops/pointwise/special.h"
 #include "tandem/tests/cuda/strict.h"
 
@@ -65,4 +65,11 @@ TEST_CASE("strict: powers") {
     }
     same([](const Tensors& x) { return x[0].pow(2.5).nan_to_num(); }, {empty({0, 3}, type)}, false);
   }
+}
+
+TEST_CASE("strict: elementwise chains") {
+  if (!is_strict_device()) return;
+  for (const ScalarType type : kTypes)
+    same([](const Tensors& x) { return (x[0].exp() * x[1].tanh() / (x[0].square() + 1)).sigmoid(); },
+         {randn({33, 70}).to(type), randn({70}).to(type)});
 }
