@@ -57,5 +57,7 @@ def test_mode():
     refused("an unknown mode", tool("train", "--reproducible", "stric"), "expected off, on or strict", "did you mean strict")
 
 
+if not any(line.split()[:1] == [GPU] for line in tool("devices").stdout.splitlines()):
+    sys.exit(finish(skipped=1))
 in_new_folder([test_runs, test_mode])
 sys.exit(finish())

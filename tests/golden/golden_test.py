@@ -59,6 +59,9 @@ def main():
             out.writelines(f"{name} {digest}\n" for name, digest in run(program, sets(program)[-1], []).items())
         return
     if rest[:1] == ["--device"]:
+        if subprocess.run([*program.split(), *rest[:2], "none"], capture_output=True).returncode != 0:
+            print(f"there is no {rest[1]}\n0 passed, 0 failed, 1 skipped")
+            sys.exit(77)
         wanted, found = (run(program, None, words, "strict") for words in (rest[2:], rest))
         different = sorted(name for name in wanted.keys() | found.keys() if wanted.get(name) != found.get(name))
         for name in different:
