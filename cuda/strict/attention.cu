@@ -15,6 +15,7 @@
 #include "tandem/cuda/replayed_value.h"
 #include "tandem/cuda/strict/attention.h"
 #include "tandem/cuda/strict/lane_dot.h"
+#include "tandem/cuda/strict/maximum.h"
 #include "tandem/cuda/unroll.h"
 #include "tandem/cuda/warp.h"
 
@@ -159,13 +160,6 @@ __device__ T fold_row(int64_t n, T identity, Value value, Combine combine) {
   return combine(total, fold_warp(lanes, combine));
 }
 
-struct Largest {
-  template <class T>
-  __device__ T operator()(T a, T b) const {
-    return b > a || b != b ? b : a;
-  }
-};
-
 // One block of threads for each pair of blocks of queries and keys.
 template <class T>
 __global__ void __launch_bounds__(kThreads) find_hidden(bool* hidden, Problem<T> p) {
@@ -225,7 +219,7 @@ __global__ void __launch_bounds__(kThreads) attend(Problem<T> p, Heads<T> out, T
       if (r >= own.rows) continue;
       T* row = s[r];
       const T before = most[k], largest = fold_row(
-                                    columns, kLowest, [&](int64_t x) { return row[x]; }, Largest());
+                                    columns, kLowest, [&](int64_t x) { return row[x]; }, Larger());
       most[k] = largest > before || largest != largest ? largest : before;
       const T base = most[k] == kLowest ? T(0) : most[k];
       __syncwarp();

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tandem/core/element_types.h"
 #include "tandem/core/formulas/conv2d_order.h"
 #include "tandem/core/formulas/math.h"
 #include "tandem/cuda/launch.h"
@@ -19,10 +20,6 @@ namespace {
 using conv2d_order::WeightSum;
 
 constexpr int kMostOuts = 8;
-
-// What elements of type T are summed in.
-template <class T>
-using Sum = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
 // Images, or weights: the elements from one to the next along each axis.
 template <class T>
@@ -47,7 +44,7 @@ struct PackedOrder {
 };
 
 template <class T, int kOuts>
-__global__ void pack(const PackedOrder order, const T* from, Sum<T>* packed, int64_t count) {
+__global__ void pack(const PackedOrder order, const T* from, computed_t<T>* packed, int64_t count) {
   const int64_t i = thread_number();
   if (i >= count) return;
   int64_t rest = i / kOuts, at = order.start;
@@ -60,7 +57,8 @@ __global__ void pack(const PackedOrder order, const T* from, Sum<T>* packed, int
   at += next(order.size_b) * order.b;
   at += next(order.size_a) * order.a;
   const int64_t out = next(order.tiles(kOuts)) * kOuts + i % kOuts;
-  packed[i] = out < order.outs ? static_cast<Sum<T>>(from[at + rest * order.group + out * order.out]) : Sum<T>(0);
+  packed[i] =
+      out < order.outs ? static_cast<computed_t<T>>(from[at + rest * order.group + out * order.out]) : computed_t<T>(0);
 }
 
 // Adds a product with each of kOuts packed factors to its sum: spelled out, for builds that unroll no loops.
@@ -87,9 +85,9 @@ struct Place {
 
 // Outputs, or the gradient of the input of a shape that turns(). Products with the padding are left out.
 template <class T, int kOuts>
-__global__ void convolve(const Conv2dShape s, const Elements<const T> x, const Sum<T>* weights, const T* bias,
+__global__ void convolve(const Conv2dShape s, const Elements<const T> x, const computed_t<T>* weights, const T* bias,
                          bool begins_with_bias, const Elements<T> y, int64_t count) {
-  using S = Sum<T>;
+  using S = computed_t<T>;
   const int64_t number = thread_number();
   if (number >= count) return;
   const int64_t out_w = s.out_w(), group_in = s.group_in(), group_out = s.group_out();
@@ -128,9 +126,9 @@ __global__ void convolve(const Conv2dShape s, const Elements<const T> x, const S
 // The gradient of the input of other shapes: sums over the output channels, in pieces, for each tap. The taps of the
 // gradient's rows [0, rows) are added, then those of the next ones.
 template <class T, int kOuts>
-__global__ void add_taps(const Conv2dShape s, const Elements<const T> dy, const Sum<T>* weights, int64_t rows,
+__global__ void add_taps(const Conv2dShape s, const Elements<const T> dy, const computed_t<T>* weights, int64_t rows,
                          int64_t depth, const Elements<T> dx, int64_t count) {
-  using S = Sum<T>;
+  using S = computed_t<T>;
   const int64_t number = thread_number();
   if (number >= count) return;
   const int64_t out_h = s.out_h(), out_w = s.out_w(), group_in = s.group_in(), group_out = s.group_out();
@@ -177,16 +175,17 @@ struct WeightFactors {
   WeightSum order;
   int64_t columns;  // weights of an output channel, and the bias if its gradient is computed
   Elements<const T> x;
-  const Sum<T>* dy;  // packed: [group][tile][image][row][column][kOuts]
+  const computed_t<T>* dy;  // packed: [group][tile][image][row][column][kOuts]
 };
 
 // Adds the products of the positions begin + lane, begin + lane + lanes … below `end` to the sums. Position 0 is the first
 // one of an image, at x and at dy; its tap is `top` and `left` from there. What is outside of images has the value
 // `outside`.
 template <class T, int kOuts>
-TANDEM_HD inline void add_positions(const WeightFactors<T>& f, const T* x, const Sum<T>* dy, int64_t top, int64_t left,
-                                    Sum<T> outside, int64_t begin, int64_t end, int64_t lane, Sum<T> (&sums)[kOuts]) {
-  using S = Sum<T>;
+TANDEM_HD inline void add_positions(const WeightFactors<T>& f, const T* x, const computed_t<T>* dy, int64_t top,
+                                    int64_t left, computed_t<T> outside, int64_t begin, int64_t end, int64_t lane,
+                                    computed_t<T> (&sums)[kOuts]) {
+  using S = computed_t<T>;
   const int64_t out_h = f.s.out_h(), out_w = f.s.out_w(), in_h = f.s.in_h, in_w = f.s.in_w, lanes = f.order.lanes,
                 stride_h = f.s.p.stride[0], stride_w = f.s.p.stride[1], step = f.x.w;
   int64_t i = begin + lane, q = i % out_w, p = i / out_w % out_h, image = i / out_w / out_h;
@@ -206,8 +205,8 @@ TANDEM_HD inline void add_positions(const WeightFactors<T>& f, const T* x, const
 
 // partial[part][lane][output channel][column]; thread numbers are [part][group][tile of channels][column][lane].
 template <class T, int kOuts>
-__global__ void sum_weights(const WeightFactors<T> f, Sum<T>* partial, int64_t count) {
-  using S = Sum<T>;
+__global__ void sum_weights(const WeightFactors<T> f, computed_t<T>* partial, int64_t count) {
+  using S = computed_t<T>;
   const Conv2dShape& s = f.s;
   const WeightSum& order = f.order;
   int64_t rest = thread_number();
@@ -257,8 +256,8 @@ __global__ void sum_weights(const WeightFactors<T> f, Sum<T>* partial, int64_t c
 
 template <class T>
 __global__ void add_parts(const Conv2dShape s, const WeightSum order, int64_t columns, int64_t parts,
-                          const Sum<T>* partial, const Elements<T> dw, T* db) {
-  using S = Sum<T>;
+                          const computed_t<T>* partial, const Elements<T> dw, T* db) {
+  using S = computed_t<T>;
   const int64_t number = thread_number(), count = s.out_channels * columns;
   if (number >= count) return;
   partial += number;
@@ -283,7 +282,7 @@ __global__ void add_parts(const Conv2dShape s, const WeightSum order, int64_t co
 template <class T>
 __global__ void sum_channel(const T* dy, int64_t batch, int64_t plane, int64_t image_step, int64_t channel_step,
                             int64_t step, T* db) {
-  using S = Sum<T>;
+  using S = computed_t<T>;
   constexpr int kWidth = static_cast<int>(conv2d_order::kVector<S>), kThreads = 256, kImages = kThreads / kWidth;
   __shared__ S sums[kThreads];
   dy += blockIdx.x * channel_step;
@@ -332,8 +331,8 @@ void dispatch_outs(int64_t outs, F f) {
 template <class T, int kOuts>
 Tensor packed(const char* operation, Context& c, const Tensor& from, int64_t groups, const PackedOrder& order) {
   const int64_t count = groups * order.tiles(kOuts) * order.size_a * order.size_b * order.size_c * kOuts;
-  const Tensor to = empty_raw({count}, scalar_type_of<Sum<T>>, c.device());
-  launch(operation, c, grid_for(count), pack<T, kOuts>, order, from.ptr<T>(), to.ptr<Sum<T>>(), count);
+  const Tensor to = empty_raw({count}, scalar_type_of<computed_t<T>>, c.device());
+  launch(operation, c, grid_for(count), pack<T, kOuts>, order, from.ptr<T>(), to.ptr<computed_t<T>>(), count);
   return to;
 }
 
@@ -344,7 +343,7 @@ void convolve_all(const char* operation, const Conv2dShape& s, const Tensor& x, 
   dispatch_outs(s.group_out(), [&]<int kOuts>(std::integral_constant<int, kOuts>) {
     const Tensor weights = packed<T, kOuts>(operation, c, weight, s.p.groups, order);
     const int64_t count = s.p.groups * order.tiles(kOuts) * s.batch * s.out_plane();
-    launch(operation, c, grid_for(count), convolve<T, kOuts>, s, elements_of<const T>(x), weights.ptr<Sum<T>>(),
+    launch(operation, c, grid_for(count), convolve<T, kOuts>, s, elements_of<const T>(x), weights.ptr<computed_t<T>>(),
            bias.defined() ? bias.ptr<T>() : nullptr, s.is_depthwise(), elements_of<T>(y), count);
   });
 }
@@ -385,9 +384,9 @@ void conv2d_backward_input(const Tensor& grad_input, const Tensor& grad_output, 
     dispatch_outs(s.group_in(), [&]<int kOuts>(std::integral_constant<int, kOuts>) {
       const Tensor weights = packed<T, kOuts>(kName, c, weight, s.p.groups, order);
       const int64_t count = s.p.groups * order.tiles(kOuts) * s.batch * s.in_plane();
-      launch(kName, c, grid_for(count), add_taps<T, kOuts>, s, elements_of<const T>(grad_output), weights.ptr<Sum<T>>(),
-             conv2d_order::backward_input_rows<Sum<T>>(s), piece_depth<Sum<T>>(s.group_out()),
-             elements_of<T>(grad_input), count);
+      launch(kName, c, grid_for(count), add_taps<T, kOuts>, s, elements_of<const T>(grad_output),
+             weights.ptr<computed_t<T>>(), conv2d_order::backward_input_rows<computed_t<T>>(s),
+             piece_depth<computed_t<T>>(s.group_out()), elements_of<T>(grad_input), count);
     });
   });
 }
@@ -405,7 +404,7 @@ void conv2d_backward_weight(const Tensor& grad_weight, const Tensor& grad_bias, 
                                 dy[3], s.group_out(),         s.batch, s.out_h(), s.out_w()};
   Context& c = context(grad_weight.device());
   dispatch_stored_type(grad_weight, [&]<class T>(Type<T>) {
-    using S = Sum<T>;
+    using S = computed_t<T>;
     const WeightSum order = conv2d_order::weight_sum<S>(conv2d_order::choose_backward_weight<S>(s), s);
     const bool ones = order.ones && grad_bias.defined();
     if (!ones && grad_bias.defined()) conv2d_backward_bias(grad_bias, grad_output);

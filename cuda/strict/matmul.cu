@@ -17,10 +17,6 @@ namespace {
 constexpr int kSide = 16, kThreads = kSide * kSide, kStep = 16;
 constexpr int64_t kMostBlocks = int64_t{1} << 30;  // a block computes several tiles if there are more
 
-// The type of sums.
-template <class T>
-using sum_t = std::conditional_t<std::is_same_v<T, double>, double, float>;
-
 template <class T>
 struct Operand {
   const T* data;
@@ -35,15 +31,15 @@ struct Product {
   int64_t c_batch, c_row;
   T* out;
   int64_t out_batch, out_row;
-  sum_t<T> alpha, beta;
+  computed_t<T> alpha, beta;
   int64_t tile_columns, tiles;  // tiles of out in a row of them, and in all
 };
 
 // beta C.
 template <class T>
-__device__ sum_t<T> kept(const Product<T>& p, int64_t batch, int64_t row, int64_t column) {
-  const auto value = static_cast<sum_t<T>>(p.c[batch * p.c_batch + row * p.c_row + column]);
-  return p.beta == sum_t<T>(1) ? value : p.beta * value;
+__device__ computed_t<T> kept(const Product<T>& p, int64_t batch, int64_t row, int64_t column) {
+  const auto value = static_cast<computed_t<T>>(p.c[batch * p.c_batch + row * p.c_row + column]);
+  return p.beta == computed_t<T>(1) ? value : p.beta * value;
 }
 // Whether beta C is added last. Without products it may be stored as it is.
 template <class T>
@@ -51,7 +47,7 @@ __device__ bool keeps_last(const Product<T>& p) {
   return sizeof(T) < sizeof(float) && p.beta != 0 && !(p.k == 0 && p.beta == 1);
 }
 template <class T>
-__device__ void put(const Product<T>& p, int64_t batch, int64_t row, int64_t column, sum_t<T> sum) {
+__device__ void put(const Product<T>& p, int64_t batch, int64_t row, int64_t column, computed_t<T> sum) {
   if (keeps_last(p)) sum += kept(p, batch, row, column);
   p.out[batch * p.out_batch + row * p.out_row + column] = static_cast<T>(sum);
 }
@@ -60,23 +56,22 @@ __device__ void put(const Product<T>& p, int64_t batch, int64_t row, int64_t col
 // threads read neighbouring numbers.
 template <int kLines, class T>
 __device__ void load(const Operand<T>& from, int64_t batch, int64_t line, int64_t lines, int64_t start, int steps,
-                     sum_t<T> (&to)[kStep][kLines + 1]) {
+                     computed_t<T> (&to)[kStep][kLines + 1]) {
   TANDEM_UNROLL
   for (int i = 0; i < kLines * kStep / kThreads; ++i) {
     const int at = i * kThreads + static_cast<int>(threadIdx.x);
     const int x = from.depth == 1 ? at % kStep : at / kLines, y = from.depth == 1 ? at / kStep : at % kLines;
     const bool inside = line + y < lines && x < steps;
-    to[x][y] =
-        inside
-            ? static_cast<sum_t<T>>(from.data[batch * from.batch + (line + y) * from.line + (start + x) * from.depth])
-            : sum_t<T>(0);
+    to[x][y] = inside ? static_cast<computed_t<T>>(
+                            from.data[batch * from.batch + (line + y) * from.line + (start + x) * from.depth])
+                      : computed_t<T>(0);
   }
 }
 
 // A thread computes R x R elements, kSide apart.
 template <int R, class T>
 __global__ void __launch_bounds__(kThreads) tile_kernel(Product<T> p) {
-  using Sum = sum_t<T>;
+  using Sum = computed_t<T>;
   constexpr int kLines = kSide * R;
   __shared__ Sum a[kStep][kLines + 1], b[kStep][kLines + 1];
   const int y = static_cast<int>(threadIdx.x) / kSide, x = static_cast<int>(threadIdx.x) % kSide;
@@ -147,7 +142,7 @@ struct Lanes {
 // first also gets what is left of whole vectors. Lanes are added in order, and then single products.
 template <class T>
 __global__ void __launch_bounds__(kThreads) lanes_kernel(Product<T> p) {
-  using Sum = sum_t<T>;
+  using Sum = computed_t<T>;
   constexpr int kWidth = Lanes<Sum>::kWidth, kLanes = Lanes<Sum>::kCount, kRows = Lanes<Sum>::kRows;
   __shared__ Sum sums[kRows][kLanes];
   const int set = static_cast<int>(threadIdx.x) / kLanes, lane = static_cast<int>(threadIdx.x) % kLanes;
@@ -201,7 +196,7 @@ void matmul(const Tensor& out, const Tensor& a, const Tensor& b, const Scalar& b
   const int64_t out_batch = batched ? out.stride(0) : 0;
   const char* const operation = bias.defined() ? "linear" : "matmul";
   dispatch(out.dtype(), StoredFloats{}, operation, [&]<class T>(Type<T>) {
-    using Sum = sum_t<T>;
+    using Sum = computed_t<T>;
     Product<T> p{batched ? out.size(0) : 1,
                  out.size(-2),
                  out.size(-1),
