@@ -126,7 +126,8 @@ std::string end_session() {
     for (const auto& track : thread->tracks) track->resolve();
   }
   const int64_t dropped = session->budget.dropped.load(std::memory_order_relaxed);
-  const int64_t spans = write_trace(session->path, {session->threads, session->memory, session->most, dropped});
+  const int64_t spans =
+      write_trace(session->path, {session->threads, session->memory, session->most, dropped, session->start_ns});
   std::string text = concat(session->path, " holds a profile of ", spans, " spans",
                             dropped > 0 ? concat("; ", dropped, " more were dropped") : "");
   for (const MemoryLog::Peak& peak : session->memory.peaks())

@@ -132,6 +132,7 @@ struct Trace {
   const std::vector<std::shared_ptr<ThreadSpans>>& threads;
   const MemoryLog& memory;
   int64_t max_spans, dropped;
+  int64_t start_ns;  // of the machine's clock, which all its processes share
 };
 /// Writes the trace to `path` and returns the number of spans. Throws Error.
 int64_t write_trace(const std::string& path, const Trace& trace);

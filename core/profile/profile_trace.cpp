@@ -175,6 +175,7 @@ int64_t write_trace(const std::string& path, const Trace& trace) {
       .number(getpid())
       .raw(R"(,"spans":)")
       .number(count);
+  out.raw(R"(,"start_us":)").time(trace.start_ns);
   out.raw(R"(,"most_spans":)").number(trace.max_spans);
   out.raw(R"(,"dropped_spans":)").number(trace.dropped);
   out.raw(R"(,"dropped_storages":)").number(trace.memory.dropped());

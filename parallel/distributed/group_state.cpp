@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tandem/core/profile.h"
+
 namespace tandem::distributed {
 
 namespace {
@@ -146,6 +148,7 @@ void GroupState::execute(CallWork& work) {
 std::exception_ptr GroupState::perform(const CallRecord& call, const Run& run) noexcept {
   const int64_t began = nanoseconds_now();
   try {
+    const profiler::Record span(name(call.operation), "communication");
     const Watched watched(watchdog, call, timeout);
     if (!on_device()) compare_calls(call);
     const bool nothing = call.numel == 0 && !on_device();  // on any rank: the shapes have been compared

@@ -1,5 +1,6 @@
 #include "tandem/parallel/distributed/work.h"
 
+#include "tandem/core/profile.h"
 #include "tandem/parallel/distributed/group_state.h"
 
 namespace tandem::distributed {
@@ -27,6 +28,7 @@ void FinishableWork::wait(Milliseconds timeout) {
     group_->check_process(call.label());
     std::unique_ptr<Watched> watched;
     if (timeout.count() > 0) watched = group_->watch(call, timeout);
+    const profiler::Record span(concat("wait for ", name(call.operation)), "communication");
     // This yields before it sleeps. Longer spinning would take the cores that the engine's threads need.
     done_.wait(0, std::memory_order_acquire);
   }
