@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Tests the engine of a plugin with processes as ranks.
 
-  engine_test.py PROGRAM PLUGIN [--mpirun PATH] [--no-device] [--timing RANKS]
+  engine_test.py PROGRAM PLUGIN [--mpirun PATH] [--no-device] [--transports] [--timing RANKS]
                              ends with the line "N passed, N failed"
 
-With --mpirun, mpirun starts the ranks. --no-device only tests what an engine for devices says without one. --timing
-prints the time of all_reduce instead.
+With --mpirun, mpirun starts the ranks. --no-device only tests what an engine for devices says without one,
+--transports only that sums have the same bits through shared memory and over TCP. --timing prints the time of
+all_reduce instead.
 """
 import argparse
 import glob
@@ -22,6 +23,7 @@ parser.add_argument("program")
 parser.add_argument("plugin")
 parser.add_argument("--mpirun")
 parser.add_argument("--no-device", action="store_true")
+parser.add_argument("--transports", action="store_true")
 parser.add_argument("--timing", type=int)
 args = parser.parse_args()
 program, plugin = os.path.abspath(args.program), os.path.abspath(args.plugin)
@@ -134,11 +136,19 @@ def test():
         check(f"{what}: processes left: {processes_left()}", not processes_left())
 
 
+def test_transports():
+    for size in (2, 3, 4, 6, 8):
+        job = Job("transports", size=size)
+        job.count(range(size))
+
+
 if args.timing:
     print(Job("timing", size=args.timing).reports[0], end="")
     sys.exit()
 if args.no_device:
     test_without_device()
+elif args.transports:
+    test_transports()
 else:
     test()
     if args.mpirun:

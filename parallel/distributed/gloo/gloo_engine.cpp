@@ -1,4 +1,4 @@
-// The engine on Gloo: collectives on host memory over TCP.
+// The engine on Gloo: collectives on host memory over TCP, or through shared memory if all ranks run on one machine.
 //
 // Gloo accepts a message that is smaller than expected without a word, and ends the process when one is larger. Callers
 // therefore give every call a tag that depends on its size: calls that do not fit each other never meet, and time out.
@@ -21,12 +21,15 @@
 #include <algorithm>
 #include <bit>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 #include <stdexcept>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "tandem/parallel/distributed/engine.h"
+#include "tandem/parallel/distributed/gloo/shared_memory.h"
 #include "tandem/parallel/distributed/reduce_loops.h"
 
 namespace {
@@ -191,10 +194,8 @@ class GlooEngine final : public Engine {
     RendezvousStore store(*options.store, rank_, options.timeout);
     context_->connectFullMesh(store, device_);
     // A connection that closes while a rank still sets it up fails there, or ends the process in Gloo's own thread. So
-    // no rank goes on, and perhaps leaves, before all have their connections.
-    gloo::BarrierOptions all_connected(context_);
-    common(all_connected, {.timeout = options.timeout});
-    gloo::barrier(all_connected);
+    // no rank goes on, and perhaps leaves, before all have their connections: this waits for all.
+    open_shared_memory({.timeout = options.timeout});
   }
   ~GlooEngine() override {
     const NoBrokenPipe guard;
@@ -209,16 +210,20 @@ class GlooEngine final : public Engine {
 
   void all_reduce(void* data, std::size_t count, tandem::ScalarType dtype, ReduceOp op,
                   const CallOptions& options) override {
-    gloo::AllreduceOptions call(context_);
-    reduction(call, data, count, dtype, op, options);
+    const auto item = static_cast<std::size_t>(tandem::item_size(dtype));
     // Halving and doubling needs 2 log2(size) messages, the ring 2 (size - 1) per segment, of which there are at least
     // two. For more data the ring is better: it adds one segment while the next arrives.
-    const bool small = count * static_cast<std::size_t>(tandem::item_size(dtype)) <= (1 << 20);
-    if (small && std::has_single_bit(static_cast<unsigned>(size_))) {
+    const bool ring = count * item > (1 << 20) || !std::has_single_bit(static_cast<unsigned>(size_));
+    constexpr std::size_t kSegmentBytes = 4 << 20;
+    if (shared_)
+      return shared_->all_reduce(data, count, item, checked_function(dtype, op), ring, kSegmentBytes, options);
+    gloo::AllreduceOptions call(context_);
+    reduction(call, data, count, dtype, op, options);
+    if (!ring) {
       call.setAlgorithm(gloo::AllreduceOptions::Algorithm::BCUBE);
       context_->set_wait(options.timeout);
     }
-    call.setMaxSegmentSize(4 << 20);
+    call.setMaxSegmentSize(kSegmentBytes);
     guarded([&] { gloo::allreduce(call); });
   }
   void reduce(void* data, std::size_t count, tandem::ScalarType dtype, ReduceOp op, int root,
@@ -229,6 +234,7 @@ class GlooEngine final : public Engine {
     guarded([&] { gloo::reduce(call); });
   }
   void broadcast(void* data, std::size_t bytes, int root, const CallOptions& options) override {
+    if (shared_) return shared_->broadcast(data, bytes, root, options);
     gloo::BroadcastOptions call(context_);
     common(call, options);
     call.setRoot(root);
@@ -236,6 +242,7 @@ class GlooEngine final : public Engine {
     guarded([&] { gloo::broadcast(call); });
   }
   void all_gather(const void* in, void* out, const std::size_t* bytes, const CallOptions& options) override {
+    if (shared_) return shared_->all_gather(in, out, bytes, options);
     gloo::AllgathervOptions call(context_);
     common(call, options);
     call.setInput(writable(in), bytes[rank_]);
@@ -244,6 +251,7 @@ class GlooEngine final : public Engine {
   }
   void all_to_all(const void* in, const std::size_t* in_bytes, void* out, const std::size_t* out_bytes,
                   const CallOptions& options) override {
+    if (shared_) return shared_->all_to_all(in, in_bytes, out, out_bytes, options);
     gloo::AlltoallvOptions call(context_);
     common(call, options);
     call.setInput(writable(in), std::vector<int64_t>(in_bytes, in_bytes + size_));
@@ -270,6 +278,7 @@ class GlooEngine final : public Engine {
     guarded([&] { gloo::scatter(call); });
   }
   void barrier(const CallOptions& options) override {
+    if (shared_) return shared_->barrier(options);
     gloo::BarrierOptions call(context_);
     common(call, options);
     guarded([&] { gloo::barrier(call); });
@@ -298,6 +307,7 @@ class GlooEngine final : public Engine {
   }
   void abort() noexcept override {
     const NoBrokenPipe guard;
+    if (shared_) shared_->abort();
     try {
       // A wait that times out is Gloo's way to end all pending operations of a context.
       char byte = 0;
@@ -308,6 +318,24 @@ class GlooEngine final : public Engine {
   }
 
  private:
+  // Ranks may differ in what they are allowed to do, so all use shared memory, or none.
+  void open_shared_memory(const CallOptions& options) {
+    const char* const wanted = std::getenv("TANDEM_SHARED_MEMORY");
+    auto memory = std::make_unique<SharedMemory>(rank_, size_);
+    std::vector<SharedMemory::Place> places(static_cast<std::size_t>(size_));
+    const std::vector<std::size_t> bytes(places.size(), sizeof(SharedMemory::Place));
+    all_gather(&memory->place(), places.data(), bytes.data(), options);
+    uint8_t usable = size_ > 1 && (wanted == nullptr || std::string_view(wanted) != "0") && memory->open(places);
+    all_reduce(&usable, 1, tandem::ScalarType::Byte, ReduceOp::MIN, options);
+    if (usable != 0) shared_ = std::move(memory);
+  }
+
+  static ReduceFunction checked_function(tandem::ScalarType dtype, ReduceOp op) {
+    const ReduceFunction function = reduce_function(dtype, op);
+    if (function == nullptr) throw std::runtime_error("Gloo: the dtype does not have this reduction");
+    return function;
+  }
+
   static char* writable(const void* data) { return const_cast<char*>(static_cast<const char*>(data)); }
 
   template <class Call>
@@ -318,10 +346,8 @@ class GlooEngine final : public Engine {
   template <class Call>
   static void reduction(Call& call, void* data, std::size_t count, tandem::ScalarType dtype, ReduceOp op,
                         const CallOptions& options) {
-    const ReduceFunction function = reduce_function(dtype, op);
-    if (function == nullptr) throw std::runtime_error("Gloo: the dtype does not have this reduction");
     common(call, options);
-    call.setReduceFunction(function);
+    call.setReduceFunction(checked_function(dtype, op));
     switch (tandem::item_size(dtype)) {
       case 1:
         call.setOutput(static_cast<uint8_t*>(data), count);
@@ -349,6 +375,7 @@ class GlooEngine final : public Engine {
   const int rank_, size_;
   std::shared_ptr<gloo::transport::Device> device_;
   std::shared_ptr<Mesh> context_;
+  std::unique_ptr<SharedMemory> shared_;  // if all ranks run on this machine
 };
 
 Engine* make_engine(const EngineOptions& options) {
