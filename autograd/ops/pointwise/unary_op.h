@@ -49,11 +49,19 @@ struct BackwardName {
 template <class Op>
 inline constexpr const char* inplace_name = tandem::detail::SuffixedName<Op, "_">::text.data();
 
+/// Whether a node may write its gradient into the memory of `g`, which the pass has given it: nobody else has it, and
+/// the result has its layout. On a CPU, other memory would have to be read into the cache before it is written.
+inline bool can_hold_gradient(const Tensor& g, const Tensor& saved) {
+  return g.is_cpu() && g.use_count() == 1 && g.storage()->use_count() == 1 && g.dtype() == saved.dtype() &&
+         g.strides() == saved.strides() && is_dense(g);
+}
+
 /// A fused gradient: one pass over g and the tensor that the forward saved, which has g's shape. Not recorded.
 template <class Op>
 Tensor gradient_raw(const Tensor& g, const Tensor& saved, const Scalar* parameters = nullptr) {
+  const bool here = can_hold_gradient(g, saved);
   const Tensor same = as_type(g, saved.dtype());
-  Tensor out = empty_elementwise(saved.sizes(), saved.dtype(), saved.device(), same, saved);
+  Tensor out = here ? same : empty_elementwise(saved.sizes(), saved.dtype(), saved.device(), same, saved);
   backend(saved).unary.gradient.get<Op>()(out, same, saved, parameters);
   return out;
 }
