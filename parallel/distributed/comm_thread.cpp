@@ -9,6 +9,7 @@
 namespace tandem::distributed {
 
 void CommThread::start(std::shared_ptr<GroupState> group) {
+  lends_ = group->engine->aborts_at_once();
   std::thread([this, group = std::move(group)] {
     profiler::name_thread("communication");
     loop(*group);
@@ -25,6 +26,21 @@ void CommThread::push(std::shared_ptr<CallWork> work) {
     queue_.push_back(std::move(work));
   }
   pushed_.notify_one();
+}
+
+std::shared_ptr<CallWork> CommThread::take(const CallWork& work) {
+  const std::lock_guard lock(mutex_);
+  if (!lends_ || stop_ || running_ || queue_.empty() || queue_.front().get() != &work) return nullptr;
+  running_ = std::move(queue_.front());
+  queue_.pop_front();
+  return running_;
+}
+
+void CommThread::give_back() {
+  const std::lock_guard lock(mutex_);
+  running_ = nullptr;
+  if (queue_.empty()) changed_.notify_all();
+  if (stop_ || !queue_.empty()) pushed_.notify_one();
 }
 
 std::shared_ptr<CallWork> CommThread::running() {
@@ -58,15 +74,13 @@ void CommThread::loop(GroupState& group) {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
-      pushed_.wait(lock, [this] { return stop_ || !queue_.empty(); });
+      pushed_.wait(lock, [this] { return !running_ && (stop_ || !queue_.empty()); });
       if (stop_) return;
       running_ = std::move(queue_.front());
       queue_.pop_front();
     }
     group.execute(*running_);
-    const std::lock_guard lock(mutex_);
-    running_ = nullptr;
-    if (queue_.empty()) changed_.notify_all();
+    give_back();
   }
 }
 

@@ -80,6 +80,8 @@ class Engine {
   virtual std::vector<int> lost() { return {}; }
   /// Makes running and later calls fail as soon as possible, after a failure.
   virtual void abort() noexcept = 0;
+  /// Whether it also makes collective calls throw at once, so that a thread that has to end in time can make them.
+  virtual bool aborts_at_once() const { return false; }
   /// Whether data is CUDA memory and calls are ordered by streams; otherwise data is host memory.
   virtual bool on_device() const { return false; }
   /// Whether all_reduce and reduce have `op` (never AVG) for `dtype`. From any thread.
@@ -90,7 +92,7 @@ class Engine {
 
 /// What a plugin exports, as `extern "C" const EnginePlugin tandem_engine_plugin`.
 struct EnginePlugin {
-  static constexpr int kVersion = 2;
+  static constexpr int kVersion = 3;
   int version = kVersion;
   const char* name = nullptr;         ///< "gloo"
   const char* description = nullptr;  ///< library and version, for `tandem devices`

@@ -1,5 +1,7 @@
 #include "tandem/parallel/distributed/work.h"
 
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/core/backend/kernel_recorder.h"
 #include "tandem/core/profile.h"
 #include "tandem/parallel/distributed/group_state.h"
 
@@ -36,6 +38,23 @@ void FinishableWork::wait(Milliseconds timeout) {
 }
 
 std::exception_ptr FinishableWork::exception() { return finished() ? error_ : nullptr; }
+
+// To wake the group's thread for a call, and this one at its end, takes longer than a small call. The thread may record
+// or differentiate what it does; the call is no part of that.
+void CallWork::wait(Milliseconds timeout) {
+  if (!finished()) {
+    group_->check_process(call.label());
+    if (const std::shared_ptr<CallWork> here = group_->comm.take(*this)) {
+      const NoGradGuard no_grad;
+      const tandem::detail::PauseRecorder unrecorded;
+      std::unique_ptr<Watched> watched;
+      if (timeout.count() > 0) watched = group_->watch(call, timeout);
+      group_->execute(*this);
+      group_->comm.give_back();
+    }
+  }
+  FinishableWork::wait(timeout);
+}
 
 // A forked child leaves the request alone: it lacks the threads that the destructor waits for.
 MessageWork::~MessageWork() {

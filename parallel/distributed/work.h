@@ -38,11 +38,12 @@ class FinishableWork : public Work {
 /// Performs a call. The engine is null in a group of one rank.
 using Run = std::function<void(Engine*, const CallOptions&)>;
 
-/// A collective, performed by the group's thread.
+/// A collective, performed by the group's thread, or by one that waits for it.
 class CallWork final : public FinishableWork {
  public:
   CallWork(std::shared_ptr<GroupState> group, const CallRecord& record, Run what)
       : FinishableWork(std::move(group), record), run(std::move(what)) {}
+  void wait(Milliseconds timeout) override;
   Run run;  ///< keeps the tensors alive
 };
 

@@ -316,6 +316,7 @@ class GlooEngine final : public Engine {
       // This is the exception that the wait was for.
     }
   }
+  bool aborts_at_once() const override { return shared_ != nullptr; }
 
  private:
   // Ranks may differ in what they are allowed to do, so all use shared memory, or none.

@@ -82,7 +82,7 @@ class SharedMemory {
   void combine(char* to, std::size_t at, std::size_t bytes, std::size_t whole, const Reduction& r) const;
   void combine_pairs(char* to, int first, int ranks, std::size_t at, std::size_t bytes, const Reduction& r) const;
 
-  const int rank_, size_;
+  const int rank_, size_, spins_;
   Place place_{};
   Descriptor memory_;
   std::vector<Descriptor> processes_;  // by rank
