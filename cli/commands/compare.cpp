@@ -341,7 +341,10 @@ int compare(const CompareOptions& o, const Team& team) {
     threads = threads_of(o, candidates);
   });
   std::optional<Setting> setting;
-  team.leader_first([&] { setting.emplace(load(o)); });
+  team.together([&] {
+    if (team.leads()) fetch_data(o.data);
+  });
+  team.together([&] { setting.emplace(load(o)); });
   std::vector<Contender> contenders;
   team.together([&] {
     check_workers(o.workers);

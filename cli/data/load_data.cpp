@@ -344,6 +344,11 @@ bool has_validation_folder(const std::string& name) {
   return has_image_files(name) && there(folder / "train") && there(folder / "test") && there(validation_folder(folder));
 }
 
+void fetch_data(const std::string& name, std::FILE* out) {
+  const bool cifar = std::any_of(std::begin(kCifar), std::end(kCifar), [&](const Cifar& c) { return name == c.name; });
+  if (is_data_name(name) && !cifar) find_data(name, out);
+}
+
 void print_skipped(const LoadedData& data) {
   if (data.skipped.empty()) return;
   std::string text = concat(data.name, ": left out ",

@@ -51,6 +51,9 @@ bool has_validation_folder(const std::string& name_or_folder);
 /// Throws UsageError if the data set is not found or is broken.
 LoadedData load_data(const std::string& name_or_folder, const LoadOptions& options);
 
+/// Downloads the files that load_data would download. Throws UsageError.
+void fetch_data(const std::string& name_or_folder, std::FILE* out = stdout);
+
 /// Writes what was left out to standard error.
 void print_skipped(const LoadedData& data);
 

@@ -7,6 +7,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/text/text_data.h"
 #include "tandem/core/global_context.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::cli {
 
@@ -52,6 +53,17 @@ int64_t evaluation_batch(const ImageSet& data) {
   return std::clamp<int64_t>(1000 * 1024 / (shape[1] * shape[2]), 16, 1000);
 }
 
+Tensor output_of(nn::SequentialImpl& model, const Tensor& images) {
+  constexpr int64_t kPixels = 64 * 32 * 32;  // of a piece, for each thread
+  const int64_t count = images.size(0), pixels = std::max<int64_t>(1, images.numel() / std::max<int64_t>(1, count)),
+                piece = std::max<int64_t>(16, kPixels * device_num_threads() / pixels);
+  if (!images.is_cpu() || images.dim() == 2 || count <= piece) return model.forward(to_input(images));
+  std::vector<Tensor> outputs;
+  for (int64_t at = 0; at < count; at += piece)
+    outputs.push_back(model.forward(to_input(images.narrow(0, at, std::min(piece, count - at)))));
+  return cat(outputs);
+}
+
 Score evaluate(nn::Sequential& model, const ImageSet& data, int64_t batch_size) {
   NoGradGuard guard;
   model->eval();
@@ -62,7 +74,7 @@ Score evaluate(nn::Sequential& model, const ImageSet& data, int64_t batch_size) 
   for (int64_t at = 0; at < count; at += batch_size) {
     const int64_t size = std::min(batch_size, count - at);
     const Tensor labels = data.labels.narrow(0, at, size).to(device);
-    const Tensor output = model->forward(to_input(data.rows(at, size).to(device)));
+    const Tensor output = output_of(*model, data.rows(at, size).to(device));
     loss.add_(cross_entropy_of(output, labels, Reduction::Sum).to(kDouble));
     correct.add_(correct_in(output, labels).sum());
   }

@@ -34,6 +34,10 @@ bool is_faster_channels_last(const nn::Module& model, const Recipe& recipe);
 /// Lays out such a model on a GPU so. Then all images between the layers are channels-last, too.
 void choose_layout(nn::Module& model, const Recipe& recipe, Device device);
 
+/// The model's output for images or tokens on its device, in evaluation mode. On a CPU, images go through it in pieces
+/// whose values stay in the caches: the bits of an image's output do not depend on the others (core/formulas/sum_order.h).
+Tensor output_of(nn::SequentialImpl& model, const Tensor& images);
+
 /// Examples to evaluate at a time: 1000 images of up to 32 x 32 pixels, fewer of larger ones, or about 2048 tokens.
 int64_t evaluation_batch(const ImageSet& data);
 

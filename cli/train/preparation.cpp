@@ -104,9 +104,10 @@ Prepared prepare(const TrainOptions& o, const Team& team, const std::function<Ch
     check_precision(o.recipe, p.placement.root.is_cpu());
     record(p.placement, c);
   });
-  team.leader_first([&] {  // which downloads the data if that is necessary
-    p.data = read_data(o, team, p);
+  team.together([&] {
+    if (team.leads() && !p.checkpoint.config.text) fetch_data(p.checkpoint.config.data);
   });
+  team.together([&] { p.data = read_data(o, team, p); });
   team.together([&] {
     const RunConfig& c = p.checkpoint.config;
     if (p.text && p.placement.root.is_cpu())

@@ -280,7 +280,7 @@ class ByServer final : public Stepper {
   // One row per image: its loss, and whether its label has the largest score.
   Tensor scores(nn::SequentialImpl& net, const Tensor& images, const Tensor& labels) const {
     const auto mixed = in_precision(recipe_, images.device());
-    const Tensor output = net.forward(to_input(images));
+    const Tensor output = output_of(net, images);
     const Tensor losses = cross_entropy_of(output, labels, Reduction::None);
     const Tensor correct = correct_in(output, labels).to(kDouble);
     return stack({losses.to(kDouble), correct.dim() == 2 ? correct.mean(1) : correct}, 1);

@@ -89,15 +89,6 @@ void Team::together(const std::function<void()>& f) const {
   if (error) std::rethrow_exception(error);
 }
 
-void Team::leader_first(const std::function<void()>& f) const {
-  together([&] {
-    if (leads()) f();
-  });
-  together([&] {
-    if (!leads()) f();
-  });
-}
-
 int Team::guarded(const std::function<int()>& f) const {
   try {
     const int code = f();

@@ -49,8 +49,6 @@ class Team {
   /// Calls f on every process. If it throws somewhere, nobody returns: the first such process throws its error, the
   /// others ReportedElsewhere.
   void together(const std::function<void()>& f) const;
-  /// The same, but the others call f after the first process has finished it.
-  void leader_first(const std::function<void()>& f) const;
   /// Calls f. If it throws, the other processes fail, too; otherwise waits until all have come here.
   int guarded(const std::function<int()>& f) const;
 
