@@ -2,6 +2,7 @@
 //
 // kLanes images are laid out as [height][width][channels][image]. One output position of all these images is then a sum
 // of row-times-vector products: no columns are built, no lane is wasted at edges, and taps in the padding cost nothing.
+// Images that fill at most half of the lanes have two adjacent rows of the output there.
 #include "tandem/core/cpu/conv/conv2d.h"
 
 #include <algorithm>
@@ -53,26 +54,35 @@ struct LanePlace {
   }
 };
 
-// to[place][channel][lane] = from[lane * image_stride + channel * plane + place] (to has `stride` channels
-// per position). Lanes beyond `images` are zero.
+// Where the lanes' values are in a working array of planes: a lane has an image or, if there are two `rows`, those of an
+// image from its first or its second row on.
+struct LaneMemory {
+  int64_t images, image_stride, row;
+  int64_t rows = 1;
+
+  int64_t count() const { return images * rows; }
+  int64_t operator[](int64_t lane) const { return lane / rows * image_stride + lane % rows * row; }
+};
+
+// to[place][channel][lane] = from[memory[lane] + channel * plane + place] (to has `stride` channels per position). Further
+// lanes are zero.
 template <class T>
-void gather_lanes(const T* from, int64_t image_stride, int64_t images, int64_t channels, int64_t plane, int64_t stride,
-                  T* to) {
+void gather_lanes(const T* from, const LaneMemory& memory, int64_t channels, int64_t plane, int64_t stride, T* to) {
   constexpr int64_t kWidth = kLanes<T>;
+  const int64_t lanes = memory.count();
   LanePlace at{plane, stride};
   const int64_t count = channels * plane;
   int64_t i = 0;
   for (; i + kWidth <= count; i += kWidth) {
     Vec<T> v[kWidth];
-    for (int64_t lane = 0; lane < kWidth; ++lane)
-      v[lane] = lane < images ? load(from + lane * image_stride + i) : Vec<T>{};
-    for (int64_t lane = 0; lane < images; ++lane) __builtin_prefetch(from + lane * image_stride + i + 4 * kWidth);
+    for (int64_t lane = 0; lane < kWidth; ++lane) v[lane] = lane < lanes ? load(from + memory[lane] + i) : Vec<T>{};
+    for (int64_t lane = 0; lane < lanes; ++lane) __builtin_prefetch(from + memory[lane] + i + 4 * kWidth);
     transpose_lanes<T>(v);
     for (int64_t e = 0; e < kWidth; ++e) store(to + at.next() * kWidth, v[e]);
   }
   for (; i < count; ++i) {
-    T* lanes = to + at.next() * kWidth;
-    for (int64_t lane = 0; lane < kWidth; ++lane) lanes[lane] = lane < images ? from[lane * image_stride + i] : T(0);
+    T* values = to + at.next() * kWidth;
+    for (int64_t lane = 0; lane < kWidth; ++lane) values[lane] = lane < lanes ? from[memory[lane] + i] : T(0);
   }
 }
 
@@ -95,8 +105,8 @@ void scatter_lanes(const T* from, int64_t stride, int64_t image_stride, int64_t 
     }
   }
   for (; i < count; ++i) {
-    const T* lanes = from + at.next() * kWidth;
-    for (int64_t lane = 0; lane < images; ++lane) to[lane * image_stride + i] = static_cast<R>(lanes[lane]);
+    const T* values = from + at.next() * kWidth;
+    for (int64_t lane = 0; lane < images; ++lane) to[lane * image_stride + i] = static_cast<R>(values[lane]);
   }
 }
 
@@ -143,9 +153,9 @@ void run_block(const Plan<T>& plan, const T* x, int64_t first, int64_t group, R*
   T* out = scratch<T>(Scratch::kConvOutput, plan.padded_channels() * out_plane * kWidth);
   x += (first * s.p.groups + group) * s.group_in() * in_plane;
   y += (first * s.p.groups + group) * s.group_out() * out_plane;
+  const LaneMemory memory{images, s.in_channels * in_plane, 0};
   parallel_for(s.group_in(), kChannels, [&](int64_t begin, int64_t end) {
-    gather_lanes(x + begin * in_plane, s.in_channels * in_plane, images, end - begin, in_plane, plan.source_step(),
-                 in + begin * kWidth);
+    gather_lanes(x + begin * in_plane, memory, end - begin, in_plane, plan.source_step(), in + begin * kWidth);
   });
   parallel_for(s.out_h(), 1, [&](int64_t begin, int64_t end) { convolve(plan, in, group, begin, end, out); });
   parallel_for(s.group_out(), kChannels, [&](int64_t begin, int64_t end) {
@@ -154,11 +164,66 @@ void run_block(const Plan<T>& plan, const T* x, int64_t first, int64_t group, R*
   });
 }
 
+// The same for at most half as many images, with two rows of the output in each position. The working source begins with
+// a row of zeros: at the output's rows 2 k and 2 k + 1 its row i has the source's rows i - 1 and i. Taps that one of the
+// two finds in the padding are products with zeros.
+template <class T, class R>
+void run_row_pairs(const Plan<T>& whole, const T* x, int64_t first, int64_t group, R* y) {
+  constexpr int64_t kWidth = kLanes<T>, kChannels = 16;
+  const Conv2dShape& s = whole.s;
+  Conv2dShape paired = s;
+  ++paired.in_h;
+  paired.p.stride[0] = 2;
+  --paired.p.padding[0];
+  const Plan<T> plan{paired, whole.tile_rows, whole.tiles, whole.packed};
+  const int64_t images = s.batch - first, in_plane = s.in_plane(), plane = paired.in_plane(),
+                rows = ceil_div(s.out_h(), 2), width = s.out_w(), half = rows * width;
+  // Planes with a row of zeros before each, and after the last one of an image.
+  const LaneMemory memory{images, s.group_in() * plane + s.in_w, s.in_w, 2};
+  T* in = scratch<T>(Scratch::kConvInput, plane * plan.source_step() * kWidth + images * memory.image_stride);
+  T* planes = in + plane * plan.source_step() * kWidth;
+  T* out = scratch<T>(Scratch::kConvOutput, (plan.padded_channels() + s.group_out()) * half * kWidth);
+  R* halves = reinterpret_cast<R*>(out + plan.padded_channels() * half * kWidth);
+  x += (first * s.p.groups + group) * s.group_in() * in_plane;
+  y += (first * s.p.groups + group) * s.group_out() * s.out_plane();
+  parallel_for(images, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      T* to = planes + i * memory.image_stride;
+      const T* from = x + i * s.in_channels * in_plane;
+      for (int64_t c = 0; c < s.group_in(); ++c, from += in_plane) {
+        to = std::fill_n(to, s.in_w, T(0));
+        to = std::copy_n(from, in_plane, to);
+      }
+      std::fill_n(to, s.in_w, T(0));
+    }
+  });
+  parallel_for(s.group_in(), kChannels, [&](int64_t begin, int64_t end) {
+    gather_lanes(planes + begin * plane, memory, end - begin, plane, plan.source_step(), in + begin * kWidth);
+  });
+  parallel_for(rows, 1, [&](int64_t begin, int64_t end) { convolve(plan, in, group, begin, end, out); });
+  parallel_for(s.group_out(), kChannels, [&](int64_t begin, int64_t end) {
+    scatter_lanes(out + begin * kWidth, plan.padded_channels(), s.group_out() * half, memory.count(), end - begin, half,
+                  halves + begin * half);
+    for (int64_t lane = 0; lane < memory.count(); ++lane)
+      for (int64_t c = begin; c < end; ++c) {
+        const R* from = halves + (lane * s.group_out() + c) * half;
+        R* to = y + (lane / 2 * s.out_channels + c) * s.out_plane();
+        for (int64_t row = lane % 2; row < s.out_h(); row += 2, from += width)
+          std::copy_n(from, width, to + row * width);
+      }
+  });
+}
+
 template <class T, class R>
 void run(const Plan<T>& plan, const T* x, R* y) {
-  const int64_t groups = plan.s.p.groups, tasks = ceil_div(plan.s.batch, kLanes<T>) * groups;
+  const Conv2dShape& s = plan.s;
+  const int64_t groups = s.p.groups, tasks = ceil_div(s.batch, kLanes<T>) * groups;
   const auto run_tasks = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) run_block(plan, x, i / groups * kLanes<T>, i % groups, y);
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t first = i / groups * kLanes<T>;
+      const bool half = (s.batch - first) * 2 <= kLanes<T> && s.p.stride[0] == 1 && s.out_h() > 1;
+      half ? run_row_pairs(plan, x, first, i % groups, y) : run_block(plan, x, first, i % groups, y);
+    }
   };
   tasks >= kEnoughTasks ? parallel_for(tasks, 1, run_tasks) : run_tasks(0, tasks);
 }
