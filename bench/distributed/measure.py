@@ -3,7 +3,7 @@
 
     measure.py BUILD [--python PYTHON] [--turns N] WHAT ...
 
-WHAT: lenet, all_reduce, same_bits, memory, calls; as root, in network namespaces: bytes, overlap. BUILD is Tandem's
+WHAT: lenet, epoch, all_reduce, same_bits, memory, calls; as root, in network namespaces: bytes, overlap. BUILD is Tandem's
 build folder. PYTHON is an interpreter with PyTorch, for the comparison; without it PyTorch's columns are missing. The
 ways alternate, `turns` times each; tables show the medians over the turns of rank 0's medians, and the best turn.
 """
@@ -12,6 +12,8 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
+import time
 
 import jobs
 import links
@@ -21,6 +23,7 @@ from jobs import best, run, turns, typical
 class Bench:
     def __init__(self, arguments):
         self.worker = arguments.build.resolve() / "bench/bench_distributed"
+        self.tool = arguments.build.resolve() / "cli/tandem"
         self.python, self.turns = arguments.python, arguments.turns
         self.torch = [arguments.python, jobs.HERE / "torch_worker.py"]
 
@@ -56,19 +59,34 @@ class Bench:
         print(f"\nimages/s: {256 / typical(ddp):.0f}, {256 / typical(server):.0f}")
         if self.python:
             self.ratio("DistributedDataParallel against PyTorch", r["PyTorch, 2 processes"], ddp, ">= 2.8")
-            self.ratio("ParameterServer (shards=8) against PyTorch", r["PyTorch, 2 processes"], server, ">= 2.8")
+            self.ratio("ParameterServer (shards=8) against PyTorch", r["PyTorch, 2 processes"], server, ">= 3.0")
         one = r["ParameterServer, 2 devices, 1 process"]
         self.ratio("DistributedDataParallel against 2 devices", one, ddp, ">= 0.95")
         self.ratio("ParameterServer (shards=0) against 2 devices", one, r["ParameterServer, shards=0, 2 processes"],
                    ">= 0.95")
         self.ratio("ParameterServer (shards=8) against 2 devices, shards=8",
-                   r["ParameterServer, 2 devices, 1 process, shards=8"], server, ">= 0.95")
+                   r["ParameterServer, 2 devices, 1 process, shards=8"], server, ">= 0.92")
+
+    def epoch(self):
+        """The tool, from its start to its end."""
+        def seconds(*command):
+            with tempfile.TemporaryDirectory() as folder:
+                begin = time.monotonic()
+                subprocess.run([*command, "--epochs", "1", "--out", f"{folder}/run"], check=True,
+                               stdout=subprocess.DEVNULL)
+                return [{"median": time.monotonic() - begin}]
+        r = turns(self.turns, {
+            "1 process, 2 threads": lambda: seconds(self.tool, "train", "--threads", "2"),
+            "tandem launch -n 2": lambda: seconds(self.tool, "launch", "-n", "2", self.tool, "train")})
+        self.table("tandem train, one epoch of LeNet, batch 64", r, 1, "s")
+        self.ratio("tandem launch -n 2 / 1 process", r["tandem launch -n 2"], r["1 process, 2 threads"], "<= 1.10")
 
     def all_reduce(self):
         for size in (2, 4):
             for bytes_, repeats in ((516_272, 400), (25 << 20, 20)):
                 options = ["all_reduce", f"bytes={bytes_}", f"repeats={repeats}"]
                 ways = {"Gloo": lambda: run([self.worker, *options], size),
+                        "Gloo, over TCP": lambda: run([self.worker, *options], size, TANDEM_SHARED_MEMORY="0"),
                         "MPI": lambda: jobs.run_mpi([self.worker, *options], size)}
                 if self.python:
                     ways["PyTorch's Gloo"] = lambda: run([*self.torch, *options], size, GLOO_SOCKET_IFNAME="lo")
@@ -149,7 +167,7 @@ def main():
     parser.add_argument("--python", help="interpreter with PyTorch")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("what", nargs="+",
-                        choices=["lenet", "all_reduce", "same_bits", "memory", "calls", "bytes", "overlap"])
+                        choices=["lenet", "epoch", "all_reduce", "same_bits", "memory", "calls", "bytes", "overlap"])
     arguments = parser.parse_args()
     # so that processes and networks end, too
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("measure.py: terminated"))

@@ -64,6 +64,35 @@ TEST_CASE("hooks replace gradients") {
   CHECK(seen == 2);
 }
 
+TEST_CASE("gradients of unary operations are written where nobody else sees them") {
+  const Tensor x = randn({4, 5}, requires_grad());
+  const Tensor first = x * 2, second = first.tanh(), third = second.relu();
+  const void *at_second = nullptr, *at_first = nullptr;
+  Tensor held, copied;
+  const auto keep = [&](const Tensor& g) { held = g, copied = g.clone(); };
+  third.retain_grad();
+  second.register_hook([&](const Tensor& g) { at_second = g.data_ptr(); });
+  first.register_hook([&](const Tensor& g) { at_first = g.data_ptr(); });
+  const Tensor given = randn({4, 5}), before = given.clone();
+  third.backward(given, /*retain_graph=*/true);
+  CHECK(given.equal(before));
+  CHECK(third.grad().equal(before));
+  CHECK(at_second != given.data_ptr());
+  CHECK(at_first == at_second);  // nobody else has the gradient of `second`
+  const Tensor expected = x.grad().clone();
+  x.mutable_grad().reset();
+  second.register_hook(keep);
+  third.backward(given, /*retain_graph=*/true);
+  CHECK(held.equal(copied));
+  CHECK(at_first != held.data_ptr());
+  CHECK(x.grad().equal(expected));
+  // Both operands of a sum get the same gradient.
+  x.mutable_grad().reset();
+  (x.tanh() + x.sigmoid()).backward(given);
+  const Tensor t = x.tanh().detach(), s = x.sigmoid().detach();
+  CHECK((x.grad() - given * (1 - t * t) - given * s * (1 - s)).abs().max().item<float>() < 1e-6);
+}
+
 TEST_CASE("mm") {
   Tensor a = arange(6, kDouble).view({2, 3}).requires_grad_(), b = arange(12, kDouble).view({3, 4}).requires_grad_();
   Tensor c = mm(a, b);

@@ -3,6 +3,7 @@
 
   profile_test.py TANDEM        ends with the line "N passed, N failed"
 """
+import glob
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ from checks import check, finish
 from idx_files import write_data
 
 tandem = os.path.abspath(sys.argv[1])
+profile_ranks = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../bench/profile_ranks.py")
 
 
 def command(*args):
@@ -52,6 +54,27 @@ def test_a_run():
     plain = subprocess.run(command("--epochs", "1", "--out", "b"), capture_output=True, text=True, timeout=120)
     check("profiling does not change results", plain.returncode == 0 and plain.stderr == "" and
           open("a/model.safetensors", "rb").read() == open("b/model.safetensors", "rb").read(), plain.stderr)
+
+
+def test_two_processes():
+    run = train("rank-%p.json", "--processes", "2", "--out", "two")
+    check("two processes", run.returncode == 0, run.stderr)
+    files = sorted(glob.glob("rank-*.json"))
+    joined = subprocess.run([sys.executable, profile_ranks, "both.json", *files], capture_output=True, text=True)
+    if "gloo" not in subprocess.run([tandem, "devices"], capture_output=True, text=True).stdout:
+        return
+    check("profiles of ranks are joined", joined.returncode == 0 and "all_to_all" in joined.stdout, joined)
+    with open("both.json", encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    check("both ranks have tracks", {e["pid"] for e in events} == {1, 2})
+    calls = [[e for e in events if e["pid"] == pid and e.get("cat") == "communication" and e["name"] == "all_to_all"]
+             for pid in (1, 2)]
+    check("a call for each step", [len(c) for c in calls] == [4, 4], calls)
+    check("a rank's call does not end before the other's begins",
+          all(a["ts"] < b["ts"] + b["dur"] and b["ts"] < a["ts"] + a["dur"] for a, b in zip(*calls)), calls)
+    one = subprocess.run([sys.executable, profile_ranks, "one.json", files[0], "trace.json"], capture_output=True,
+                         text=True)
+    check("profiles that do not belong together are refused", one.returncode == 1 and "two ranks" in one.stderr, one)
 
 
 def test_an_interrupted_run():
@@ -94,6 +117,7 @@ def main():
         os.chdir(work)
         write_data("data", 200)
         test_a_run()
+        test_two_processes()
         test_an_interrupted_run()
         test_bad_paths()
         os.chdir("/")

@@ -3,7 +3,8 @@
 
     measure.py BUILD FILE [--turns N] P ...
 
-For P = 1 it measures what an addition in one process costs. Ranks are processes on this machine, connected by Gloo.
+For P = 1 it measures what an addition in one process costs. Ranks are processes on this machine, connected by Gloo
+over TCP.
 """
 import argparse
 import json
@@ -27,7 +28,7 @@ def measured(command, ranks, turns):
     medians."""
     found = []
     for _ in range(turns):
-        result, share = jobs.others(lambda: jobs.run(command, ranks))
+        result, share = jobs.others(lambda: jobs.run(command, ranks, TANDEM_SHARED_MEMORY="0"))
         found.append((share, statistics.fmean(rank["median"] for rank in result)))
     least = min(share for share, _ in found)
     seconds = [time for share, time in found if share <= least + jobs.FOREIGN]

@@ -21,6 +21,7 @@ namespace tandem::distributed {
 namespace {
 
 constexpr std::size_t kSlotBytes = 1 << 20, kBlockBytes = 4096;
+constexpr int kMostRanks = 1024;  // each has a part of a slot in all_to_all
 // About 10 and 100 us. Ranks that share cores sleep earlier, to let the others run.
 constexpr int kSpins = 200, kSpinsAlone = 2000;
 constexpr int64_t kTick = 100'000'000;  // nanoseconds between two looks at the other processes
@@ -82,15 +83,15 @@ SharedMemory::SharedMemory(int rank, int size)
     if (std::fgets(boot, sizeof boot, file) == nullptr) boot[0] = '\0';
     std::fclose(file);
   }
-  struct stat processes {
-  }, network{};
+  struct stat processes = {}, network = {};
   if (boot[0] == '\0' || stat("/proc/self/ns/pid", &processes) != 0 || stat("/proc/self/ns/net", &network) != 0) return;
   if (rank == 0) {
     memory_ = Descriptor(memfd_create("tandem-group", MFD_CLOEXEC));
     if (memory_.get() < 0 || ftruncate(memory_.get(), static_cast<off_t>(bytes_)) != 0) return;
   }
-  std::snprintf(place_.machine, sizeof place_.machine, "%.40s %llu %llu", boot,
-                static_cast<unsigned long long>(processes.st_ino), static_cast<unsigned long long>(network.st_ino));
+  std::snprintf(place_.machine, sizeof place_.machine, "%.40s %llu %llu %zu", boot,
+                static_cast<unsigned long long>(processes.st_ino), static_cast<unsigned long long>(network.st_ino),
+                kSlotBytes);
   place_.process = getpid();
   place_.descriptor = memory_.get();
 }
@@ -102,6 +103,7 @@ SharedMemory::~SharedMemory() {
 }
 
 bool SharedMemory::open(const std::vector<Place>& places) {
+  if (size_ > kMostRanks) return false;
   for (const Place& place : places) {
     if (place.machine[0] == '\0' || std::memcmp(place.machine, place_.machine, sizeof place.machine) != 0) return false;
     processes_.emplace_back(static_cast<int>(syscall(SYS_pidfd_open, place.process, 0)));
@@ -166,7 +168,7 @@ void SharedMemory::check_alive() {
   for (int r = 0; r < size_; ++r) {
     if (r == rank_) continue;
     pollfd ended{processes_[static_cast<std::size_t>(r)].get(), POLLIN, 0};
-    if (std::atomic_ref(member(r).left).load(std::memory_order_acquire) == 0 && poll(&ended, 1, 0) == 0) continue;
+    if (std::atomic_ref(member(r).left).load(std::memory_order_acquire) == 0 && poll(&ended, 1, 0) <= 0) continue;
     // It may have published this round before it left.
     if (static_cast<int32_t>(std::atomic_ref(member(r).round).load(std::memory_order_acquire) - round_) >= 0) continue;
     fail("rank " + std::to_string(r) + " has left the group");
