@@ -47,7 +47,7 @@ class Job:
 
     def __init__(self, what, size=3, limit=120, mpirun=args.mpirun, claimed=None):
         self.what = what
-        folder = tempfile.mkdtemp()
+        folder = self.folder = tempfile.mkdtemp()
         alone = [program, plugin, folder, what]
         if mpirun:
             commands = [[mpirun, "-n", str(size), "--oversubscribe", "--bind-to", "none", *alone,
@@ -93,10 +93,10 @@ class Job:
                     print(f"FAILED: {self.what}:\n{self.reports[rank]}")
 
 
-def processes_left():
-    """Ranks that still run, zombies aside."""
+def processes_left(job):
+    """Ranks of a job that still run, zombies aside."""
     out = subprocess.run(["ps", "-eo", "stat=,args="], capture_output=True, text=True).stdout
-    return [line for line in out.split("\n") if f" {program} {plugin} " in line and not line.startswith("Z")
+    return [line for line in out.split("\n") if f" {program} {plugin} {job.folder} " in line and not line.startswith("Z")
             and "python" not in line]
 
 
@@ -133,7 +133,7 @@ def test():
         if what in ("killed", "leaves"):
             check(f"{what}: exit codes {job.codes}", any(job.codes))
         check(f"{what}: took {job.seconds:.1f} s", job.seconds < 20)
-        check(f"{what}: processes left: {processes_left()}", not processes_left())
+        check(f"{what}: processes left: {processes_left(job)}", not processes_left(job))
 
 
 def test_transports():

@@ -54,6 +54,7 @@ class SimulatedEngine final : public distributed::Engine {
   std::unique_ptr<EngineRequest> recv(void* data, std::size_t bytes, int from, const CallOptions&) override;
   std::vector<int> lost() override;
   void abort() noexcept override;
+  bool aborts_at_once() const override { return world_.conditions.eager; }
 
   Machine& machine() const { return machine_; }
   // ---- for the world
