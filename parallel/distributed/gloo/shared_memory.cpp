@@ -46,11 +46,6 @@ void relax() {
 #endif
 }
 
-// The pointers of no bytes may be null.
-void copy(char* to, const char* from, std::size_t bytes) {
-  if (bytes > 0) std::memcpy(to, from, bytes);
-}
-
 std::size_t round_up(std::size_t value, std::size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 // Gloo's ring gives every rank a chunk of so many bytes (gloo/allreduce.cc).
@@ -229,7 +224,7 @@ void SharedMemory::all_reduce(void* data, std::size_t count, std::size_t item, R
   const Reduction reduction{function, item, ring ? ring_chunk(bytes, item, segment_bytes, ranks) : 0};
   for (std::size_t at = 0; at < bytes; at += kSlotBytes) {
     const std::size_t n = std::min(kSlotBytes, bytes - at);
-    copy(own_slot(), own + at, n);
+    std::memcpy(own_slot(), own + at, n);
     publish(options, false);
     if (size_ == 2) {
       combine(own + at, 0, n, at, reduction);
@@ -239,7 +234,7 @@ void SharedMemory::all_reduce(void* data, std::size_t count, std::size_t item, R
     const auto begin = [&](int r) { return std::min(n, static_cast<std::size_t>(r) * part); };
     combine(own_slot(), begin(rank_), begin(rank_ + 1) - begin(rank_), at + begin(rank_), reduction);
     publish(options, false);
-    for (int r = 0; r < size_; ++r) copy(own + at + begin(r), published(r), begin(r + 1) - begin(r));
+    for (int r = 0; r < size_; ++r) std::memcpy(own + at + begin(r), published(r), begin(r + 1) - begin(r));
   }
 }
 
@@ -247,20 +242,22 @@ void SharedMemory::broadcast(void* data, std::size_t bytes, int root, const Call
   char* const own = static_cast<char*>(data);
   for (std::size_t at = 0; at < bytes; at += kSlotBytes) {
     const std::size_t n = std::min(kSlotBytes, bytes - at);
-    if (rank_ == root) copy(own_slot(), own + at, n);
+    if (rank_ == root) std::memcpy(own_slot(), own + at, n);
     publish(options, false);
-    if (rank_ != root) copy(own + at, published(root), n);
+    if (rank_ != root) std::memcpy(own + at, published(root), n);
   }
 }
 
+// The pointer of no bytes may be null.
 void SharedMemory::all_gather(const void* in, void* out, const std::size_t* bytes, const CallOptions& options) {
-  const auto part = [&](int r, std::size_t at) { return std::min(kSlotBytes, bytes[r] - std::min(at, bytes[r])); };
   const std::size_t most = *std::max_element(bytes, bytes + size_);
   for (std::size_t at = 0; at < most; at += kSlotBytes) {
-    copy(own_slot(), static_cast<const char*>(in) + at, part(rank_, at));
+    const auto here = [&](int r) { return std::min(kSlotBytes, bytes[r] - at); };
+    if (bytes[rank_] > at) std::memcpy(own_slot(), static_cast<const char*>(in) + at, here(rank_));
     publish(options, false);
-    char* to = static_cast<char*>(out) + at;
-    for (int r = 0; r < size_; to += bytes[r++]) copy(to, published(r), part(r, at));
+    char* to = static_cast<char*>(out);
+    for (int r = 0; r < size_; to += bytes[r++])
+      if (bytes[r] > at) std::memcpy(to + at, published(r), here(r));
   }
 }
 
@@ -273,13 +270,13 @@ void SharedMemory::all_to_all(const void* in, const std::size_t* in_bytes, void*
     more = false;
     const char* from = static_cast<const char*>(in);
     for (int r = 0; r < size_; from += in_bytes[r++]) {
-      if (in_bytes[r] > at) copy(own_slot() + r * stride, from + at, std::min(stride, in_bytes[r] - at));
+      if (in_bytes[r] > at) std::memcpy(own_slot() + r * stride, from + at, std::min(stride, in_bytes[r] - at));
       more = more || in_bytes[r] > at + stride;
     }
     more = publish(options, more);
     char* to = static_cast<char*>(out);
     for (int r = 0; r < size_; to += out_bytes[r++])
-      if (out_bytes[r] > at) copy(to + at, published(r) + rank_ * stride, std::min(stride, out_bytes[r] - at));
+      if (out_bytes[r] > at) std::memcpy(to + at, published(r) + rank_ * stride, std::min(stride, out_bytes[r] - at));
   }
 }
 
