@@ -10,6 +10,7 @@
 #include "tandem/autograd/ops/reduce/sum_to.h"
 #include "tandem/autograd/saved_tensor_hooks.h"
 #include "tandem/core/memory/cpu_allocator.h"
+#include "tandem/core/memory/released_memory.h"
 
 namespace tandem {
 
@@ -205,6 +206,14 @@ Tensor SavedTensor::unpack(const Node& owner) const {
           "graph twice");
     return {};
   }
+  if (tandem::detail::is_released(*tensor_.storage())) [[unlikely]] {
+    const Storage storage = tensor_.storage();
+    lock.unlock();  // other processes may have to take part
+    tandem::detail::restore_values(*storage);
+    lock.lock();
+    check(tensor_.defined(), owner.label(), ": the graph was freed meanwhile");
+  }
+  tandem::detail::follow_storage(*tensor_.impl());
   if (tensor_._version() != version_) overwritten(tensor_, version_, owner);
   return with_history(tensor_, owner);
 }
