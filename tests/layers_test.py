@@ -18,7 +18,7 @@ KERNELS = "core core/backend core/formulas"
 OPERATIONS = "pointwise reduce view index linalg fft nn loss random factories".split()
 # The ways to train on several devices and processes.
 PARALLEL = " ".join(f"parallel/{room}" for room in
-                    "distributed shared data_parallel distributed_data_parallel parameter_server sharded".split())
+                    "distributed shared data_parallel distributed_data_parallel fully_sharded parameter_server sharded".split())
 # The layers, lowest first: the files (a folder, or single files) and the layers that its headers and sources include.
 # A layer can only name layers above it in this list, so the headers of two layers never include each other. Those that
 # name core may also include core/base.
@@ -64,6 +64,7 @@ LAYERS = {
     "parallel/parameter_server": (
         "parallel/parameter_server/", "core autograd nn nn/optim parallel/distributed parallel/shared"),
     "parallel/sharded": ("parallel/sharded/", "core nn/optim parallel/distributed parallel/shared"),
+    "parallel/fully_sharded": ("parallel/fully_sharded/", "core autograd nn parallel/distributed parallel/shared"),
     "parallel": ("parallel/", f"core {PARALLEL} parallel/norm"),
     "precompiled": ("core/precompiled/", "core autograd nn/optim"),
     "cli/precompiled": ("cli/precompiled/", "autograd ops.h nn.h"),
@@ -124,6 +125,7 @@ SOURCES_MAY = {
     ("parallel/sharded", "autograd"): "parameters are copied without recording",
     ("parallel/sharded", "ops.h"): "slices are cut and joined with operations",
     ("parallel/sharded", "nn/files"): "optimizers are saved and loaded",
+    ("parallel/fully_sharded", "ops.h"): "slices are cut and joined with operations",
     ("parallel/norm", "autograd"): "its backward communicates",
     ("parallel/norm", "ops.h"): "statistics are joined with operations",
     ("parallel/norm", "autograd/ops"): "running statistics are updated as for one process",

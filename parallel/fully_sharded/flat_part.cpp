@@ -1,0 +1,145 @@
+#include "tandem/parallel/fully_sharded/flat_part.h"
+
+#include <algorithm>
+
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/core/memory/released_memory.h"
+#include "tandem/core/memory_format.h"
+
+namespace tandem::distributed {
+namespace {
+
+int64_t aligned(int64_t elements, int64_t alignment) { return (elements + alignment - 1) / alignment * alignment; }
+
+}  // namespace
+
+FlatPart::FlatPart(std::vector<std::pair<std::string, Tensor>> parameters, std::shared_ptr<ProcessGroup> group)
+    : group_(std::move(group)) {
+  const NoGradGuard no_grad;
+  int64_t size = 0;
+  for (auto& [name, parameter] : parameters) {
+    const int64_t numel = parameter.numel();
+    places_.push_back({std::move(name), parameter, Dims(parameter.sizes()),
+                       dense_strides(parameter.sizes(), dense_format(parameter)), size, numel});
+    size += aligned(numel, kAlignment);
+  }
+  const Tensor& first = places_[0].parameter;
+  const int64_t length = aligned(std::max<int64_t>(size, 1), kAlignment * group_->size()) / group_->size();
+  const int64_t begin = group_->rank() * length;
+  slice_ = zeros({length}, TensorOptions(first.dtype()).device(first.device()));
+  whole_ = tandem::detail::make_released_storage(
+      static_cast<std::size_t>(length * group_->size()) * static_cast<std::size_t>(first.element_size()),
+      slice_.device());
+  for (const Place& place : places_) {
+    const int64_t from = std::max(begin, place.offset), to = std::min(begin + length, place.offset + place.numel);
+    if (from < to)
+      slice_.narrow(0, from - begin, to - from)
+          .copy_(flattened_like(place.parameter.detach(), place.parameter).narrow(0, from - place.offset, to - from));
+  }
+  slice_.requires_grad_(first.requires_grad());
+  seen_ = slice_._version();
+  for (const Place& place : places_) {
+    TensorImpl& impl = *place.parameter.impl();
+    impl.storage = whole_;
+    impl.counter = Storage();
+    impl.offset = place.offset;
+  }
+  attach(false);
+}
+
+FlatPart::~FlatPart() { tandem::detail::set_restorer(*whole_, nullptr); }
+
+// An empty parameter makes an operation throw that would read memory that is not there.
+void FlatPart::attach(bool on) {
+  gathered_ = on;
+  for (const Place& place : places_) {
+    TensorImpl& impl = *place.parameter.impl();
+    if (!(impl.storage == whole_)) continue;  // check_unchanged() reports it
+    impl.sizes = on ? place.sizes : Dims{0};
+    impl.strides = on ? place.strides : Dims{1};
+    impl.refresh();
+  }
+}
+
+void FlatPart::check_unchanged() const {
+  for (const Place& place : places_) {
+    const Tensor& p = place.parameter;
+    check(p.storage() == whole_ && p.storage_offset() == place.offset && p.dtype() == slice_.dtype(),
+          "FullyShardedDataParallel: parameter ", place.name, " has changed since the model was wrapped\n  it is ", p,
+          "\nconvert, move or load the model before wrapping it");
+    check(p.requires_grad() == trains(), "FullyShardedDataParallel: parameter ", place.name, " was ",
+          trains() ? "frozen" : "unfrozen", " after the model was wrapped; wrap it again");
+  }
+}
+
+// The buffer's version tells autograd whether the values are those that an operation has kept. It counts the changes of
+// the slice, which all ranks make; a tensor with a version of its own receives the gathered values.
+void FlatPart::start_gather() {
+  if (gathered_ || gather_) return;
+  tandem::detail::restore_memory(*whole_);
+  if (slice_._version() != seen_) {
+    seen_ = slice_._version();
+    whole_->bump_version("a gather of parameters that an optimizer has changed");
+  }
+  const Tensor target(IntrusivePtr<TensorImpl>(new TensorImpl(whole_, slice_.dtype(), {size()})));
+  target.impl()->counter = make_storage(0, Device(kCPU, 0));
+  gather_ = group_->all_gather(target, slice_.detach());
+}
+
+void FlatPart::finish_gather() {
+  if (!gather_) return;
+  gather_->wait();
+  gather_.reset();
+  attach(true);
+}
+
+void FlatPart::release() {
+  finish_gather();
+  if (!gathered_) return;
+  attach(false);
+  tandem::detail::release_memory(*whole_);
+}
+
+void FlatPart::take_gradient(std::size_t i) {
+  const NoGradGuard no_grad;
+  if (!gradients_.defined()) {
+    gradients_ = empty({size()}, TensorOptions(slice_.dtype()).device(slice_.device()));
+    arrived_.assign(places_.size(), 0);
+  }
+  const Place& place = places_[i];
+  const int64_t next = i + 1 < places_.size() ? places_[i + 1].offset : size(), end = place.offset + place.numel;
+  if (end < next) gradients_.narrow(0, end, next - end).zero_();
+  Tensor view = alias(gradients_, place.sizes, place.strides, place.offset);
+  Tensor& grad = place.parameter.mutable_grad();
+  if (grad.defined())
+    view.copy_(grad);
+  else
+    view.zero_();
+  grad.reset();
+  arrived_[i] = 1;
+}
+
+void FlatPart::start_reduction() {
+  for (std::size_t i = 0; i < places_.size(); ++i)
+    if (!has_gradient(i)) take_gradient(i);
+  mean_ = empty(slice_.sizes(), gradients_.options());
+  reduction_ = group_->reduce_scatter(mean_, gradients_, ReduceOp::AVG);
+  gradients_.reset();
+  arrived_.clear();
+}
+
+void FlatPart::finish_reduction() {
+  if (!reduction_) return;
+  reduction_->wait();
+  reduction_.reset();
+  const NoGradGuard no_grad;
+  Tensor& grad = slice_.mutable_grad();
+  if (grad.defined())
+    grad.add_(mean_);
+  else
+    grad = std::move(mean_);
+  mean_.reset();
+}
+
+}  // namespace tandem::distributed

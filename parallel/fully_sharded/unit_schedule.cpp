@@ -1,0 +1,284 @@
+#include "tandem/parallel/fully_sharded/unit_schedule.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tandem/autograd/engine.h"
+#include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/hooks.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/core/memory/released_memory.h"
+
+namespace tandem::distributed {
+
+bool ShardedUnit::is_gathered() const {
+  return std::all_of(parts.begin(), parts.end(), [](const auto& part) { return part->is_gathered(); });
+}
+bool ShardedUnit::trains() const {
+  return std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part->trains(); });
+}
+
+void GatherOrder::begin() {
+  if (!now_.empty()) last_ = std::exchange(now_, {});
+}
+
+std::size_t GatherOrder::visit(std::size_t unit) {
+  const std::size_t at = now_.size();
+  now_.push_back(unit);
+  return at + 1 < last_.size() && last_[at] == unit ? last_[at + 1] : kNone;
+}
+
+// Runs at the end of a backward pass. A pass that throws drops its callbacks instead, and the other ranks wait for it.
+struct UnitSchedule::PassEnd {
+  explicit PassEnd(std::weak_ptr<UnitSchedule> of) : schedule(std::move(of)) {}
+  PassEnd(const PassEnd&) = delete;
+  PassEnd& operator=(const PassEnd&) = delete;
+  ~PassEnd() {
+    if (const auto s = schedule.lock(); s && !ran)
+      s->fail(std::make_exception_ptr(Error("FullyShardedDataParallel: a backward pass threw an exception, so training "
+                                            "cannot continue in this group")),
+              "");
+  }
+  void run() {
+    ran = true;
+    if (const auto s = schedule.lock()) s->end_pass();
+  }
+  const std::weak_ptr<UnitSchedule> schedule;
+  bool ran = false;
+};
+
+UnitSchedule::UnitSchedule(std::vector<ShardedUnit> units, std::shared_ptr<ProcessGroup> group,
+                           bool reshard_after_forward)
+    : units_(std::move(units)), group_(std::move(group)), reshard_after_forward_(reshard_after_forward) {}
+
+UnitSchedule::~UnitSchedule() {
+  for (nn::HookHandle& hook : forward_hooks_) hook.remove();
+}
+
+void UnitSchedule::start() {
+  const std::weak_ptr<UnitSchedule> weak = weak_from_this();
+  std::vector<Tensor> parameters;
+  for (std::size_t u = 0; u < units_.size(); ++u) {
+    const ShardedUnit& unit = units_[u];
+    for (std::size_t k = 0; k < unit.parts.size(); ++k) {
+      const FlatPart& part = *unit.parts[k];
+      tandem::detail::set_restorer(*part.whole(), [weak, u] {
+        if (const auto s = weak.lock()) s->need(u);
+      });
+      for (std::size_t i = 0; part.trains() && i < part.places().size(); ++i) {
+        trained_.push_back({u, k, i});
+        parameters.push_back(part.places()[i].parameter);
+      }
+    }
+    if (unit.module == nullptr) continue;
+    forward_hooks_.push_back(unit.module->register_forward_pre_hook([weak, u](nn::Module&, const Tensors&) {
+      if (const auto s = weak.lock()) s->before_forward(u);
+    }));
+    forward_hooks_.push_back(
+        unit.module->register_forward_hook([weak, u](nn::Module&, const Tensors&, const Tensor& t) {
+          const auto s = weak.lock();
+          return s ? s->after_forward(u, t) : Tensor();
+        }));
+  }
+  gradient_hooks_ = parallel::GradientHooks(
+      std::move(parameters),
+      [weak](std::size_t i) {
+        if (const auto s = weak.lock()) s->arrived(i);
+      },
+      [weak](std::size_t i) {
+        if (const auto s = weak.lock()) s->arriving(i);
+      });
+}
+
+void UnitSchedule::check_usable() const {
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+// ---- values
+
+void UnitSchedule::start_gather(std::size_t unit) {
+  for (const auto& part : units_[unit].parts) part->start_gather();
+}
+
+void UnitSchedule::gather(std::size_t unit, GatherOrder& order) {
+  if (units_[unit].is_gathered()) return;
+  start_gather(unit);
+  for (const auto& part : units_[unit].parts) part->finish_gather();
+  if (const std::size_t next = order.visit(unit); next != GatherOrder::kNone) start_gather(next);
+}
+
+void UnitSchedule::release(std::size_t unit) {
+  for (const auto& part : units_[unit].parts) part->release();
+}
+
+void UnitSchedule::release_all() {
+  for (std::size_t u = 0; u < units_.size(); ++u) release(u);
+}
+
+// ---- forward
+
+bool UnitSchedule::begin_forward(bool reduces) {
+  check_usable();
+  if ((passing_ || awaited_) && autograd::pass_depth() > depth_) {  // checkpoint() runs the model again
+    need(0);
+    return false;
+  }
+  for (ShardedUnit& unit : units_) {
+    unit.active = 0;
+    for (const auto& part : unit.parts) part->check_unchanged();
+  }
+  release_all();  // the slices may have changed
+  forward_.begin();
+  depth_ = autograd::pass_depth();
+  reduces_ = reduces;
+  return true;
+}
+
+void UnitSchedule::gather_root() { gather(0, forward_); }
+
+void UnitSchedule::end_forward(const Tensors& outputs) {
+  if (passing_) return;
+  const bool recorded = GradMode::is_enabled() &&
+                        std::any_of(outputs.begin(), outputs.end(), [](const Tensor& t) { return t.requires_grad(); });
+  if (!recorded) return release_all();
+  awaited_ = true;
+  reductions_.clear();
+  const auto add = [&](std::size_t u) {
+    if (units_[u].trains() && std::find(reductions_.begin(), reductions_.end(), u) == reductions_.end())
+      reductions_.push_back(u);
+  };
+  for (const std::size_t u : forward_.units()) add(u);
+  for (std::size_t u = 0; u < units_.size(); ++u) add(u);
+  std::reverse(reductions_.begin(), reductions_.end());
+}
+
+void UnitSchedule::forward_failed() noexcept { fail(std::current_exception(), "an exception in forward"); }
+
+void UnitSchedule::before_forward(std::size_t unit) {
+  check_usable();
+  if (passing_)
+    need(unit);
+  else
+    gather(unit, forward_);
+  ++units_[unit].active;
+}
+
+Tensor UnitSchedule::after_forward(std::size_t u, const Tensor& output) {
+  ShardedUnit& unit = units_[u];
+  Tensor replaced;
+  if (output.defined()) {
+    for (const auto& part : unit.parts)
+      if (output.storage() == part->whole()) replaced = output.clone();  // its memory is given back
+    const Tensor& out = replaced.defined() ? replaced : output;
+    // What is computed again in backward may need the values without keeping any of them.
+    if (GradMode::is_enabled() && !out.is_leaf())
+      out.register_hook([weak = weak_from_this(), u](const Tensor&) {
+        if (const auto s = weak.lock()) s->need(u);
+      });
+  }
+  if (--unit.active == 0 && reshard_after_forward_ && !passing_) release(u);
+  return replaced;
+}
+
+// ---- backward
+
+template <class F>
+void UnitSchedule::in_backward(const F& f) {
+  check_usable();
+  try {
+    f();
+  } catch (...) {
+    fail(std::current_exception(), "an exception in backward");
+    throw;
+  }
+}
+
+void UnitSchedule::need(std::size_t unit) {
+  in_backward([&] {
+    begin_pass();
+    gather(unit, backward_);
+  });
+}
+
+void UnitSchedule::begin_pass() {
+  if (passing_) return;
+  check(autograd::pass_depth() > 0,
+        "FullyShardedDataParallel: a parameter's values are needed outside of forward and backward");
+  const auto end = std::make_shared<PassEnd>(weak_from_this());
+  // For the pass through the outputs of forward, which may contain the one that is running.
+  autograd::queue_callback([end] { end->run(); }, std::min(depth_ + 1, autograd::pass_depth()));
+  passing_ = true;
+  any_arrived_ = false;
+  started_ = 0;
+  backward_.begin();
+  for (ShardedUnit& unit : units_) {
+    unit.missing = 0;
+    for (const auto& part : unit.parts) unit.missing += part->trains() ? part->places().size() : 0;
+  }
+}
+
+void UnitSchedule::arriving(std::size_t parameter) {
+  in_backward([&] {
+    check(!GradMode::is_enabled(),
+          "FullyShardedDataParallel: backward(create_graph = true) is not supported, because averaged gradients have "
+          "no history; compute gradients that you differentiate again with autograd::grad");
+    begin_pass();
+    const Trained& at = trained_[parameter];
+    const FlatPart& part = *units_[at.unit].parts[at.part];
+    check(units_[at.unit].missing > 0 && !part.has_gradient(at.place), "FullyShardedDataParallel: parameter ",
+          part.places()[at.place].name,
+          " received a second gradient in one backward pass, as from a pass nested in it; its first has been sent");
+  });
+}
+
+void UnitSchedule::arrived(std::size_t parameter) {
+  in_backward([&] {
+    const Trained& at = trained_[parameter];
+    ShardedUnit& unit = units_[at.unit];
+    any_arrived_ = true;
+    if (reduces_) unit.parts[at.part]->take_gradient(at.place);
+    if (--unit.missing > 0) return;
+    release(at.unit);
+    if (reduces_) start_complete();
+  });
+}
+
+void UnitSchedule::start_complete() {
+  while (started_ < reductions_.size() && units_[reductions_[started_]].missing == 0)
+    start_reduction(reductions_[started_++]);
+}
+
+void UnitSchedule::start_reduction(std::size_t unit) {
+  finish_reduction();
+  reducing_ = unit;
+  for (const auto& part : units_[unit].parts)
+    if (part->trains()) part->start_reduction();
+}
+
+void UnitSchedule::finish_reduction() {
+  if (reducing_ == GatherOrder::kNone) return;
+  for (const auto& part : units_[reducing_].parts) part->finish_reduction();
+  reducing_ = GatherOrder::kNone;
+}
+
+// Without any gradient it was a pass of autograd::grad, which averages nothing.
+void UnitSchedule::end_pass() {
+  in_backward([&] {
+    if (reduces_ && any_arrived_) {
+      while (started_ < reductions_.size()) start_reduction(reductions_[started_++]);
+      finish_reduction();
+    }
+    release_all();
+    passing_ = awaited_ = false;
+  });
+}
+
+// Buffers on their way stay, because the group may still write them.
+void UnitSchedule::fail(const std::exception_ptr& error, const char* unknown) noexcept {
+  if (failure_) return;
+  failure_ = error;
+  passing_ = awaited_ = false;
+  abort_with(*group_, error, unknown);
+}
+
+}  // namespace tandem::distributed
