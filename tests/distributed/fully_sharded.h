@@ -78,12 +78,28 @@ Trained train_sharded(const GroupPtr& group, const Make& make, const Loss& loss,
   return out;
 }
 
+/// Averages gradients in the order of the ranks.
+inline HookResult add_in_rank_order(ProcessGroup& group, const GradBucket& bucket) {
+  const NoGradGuard no_grad;
+  Tensor buffer = bucket.buffer();
+  const Tensor all = empty({group.size(), buffer.numel()}, buffer.options());
+  return {{group.all_gather(all.view({-1}), buffer)}, [all, buffer]() mutable {
+            const NoGradGuard no_grad;
+            Tensor sum = all.select(0, 0).clone();
+            for (int64_t rank = 1; rank < all.size(0); ++rank) sum = sum + all.select(0, rank);
+            buffer.copy_(sum / static_cast<double>(all.size(0)));
+          }};
+}
+
+/// With sums in the order of the ranks.
 template <class Make>
 Trained train_replicated(const GroupPtr& group, const Make& make, const Loss& loss, const MakeOptimizer& optimizer,
                          int steps) {
   auto net = make_seeded(make, group->rank());
   using Net = typename decltype(net)::ContainedType;
-  DistributedDataParallel<Net> model(net, {.process_group = group});
+  // With two ranks any order has the same bits.
+  DistributedDataParallel<Net> model(
+      net, {.process_group = group, .comm_hook = group->size() == 2 ? allreduce_hook : add_in_rank_order});
   const auto steps_of = optimizer(model->parameters());
   Trained out{train_steps(model, *steps_of, loss, group->rank(), steps), {}};
   for (const auto& [name, value] : model->named_parameters()) out.values.emplace(name, value.detach().clone());
