@@ -10,6 +10,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/backend/optim.h"
+#include "tandem/core/memory/released_memory.h"
 #include "tandem/core/memory_format.h"
 #include "tandem/core/profile.h"
 #include "tandem/nn/files/archive.h"
@@ -60,6 +61,9 @@ void Optimizer::add_param_group(const OptimizerParamGroup& group) {
   for (const Tensor& p : group.params()) {
     check(p.defined(), "an optimizer got an undefined parameter");
     check(p.is_leaf(), "can't optimize a non-leaf Tensor: ", p);
+    check(!tandem::detail::is_released(*p.storage()),
+          "an optimizer got a parameter of a module that FullyShardedDataParallel has cut into slices; give it the "
+          "parameters() of the wrapped model");
     check(known.insert(p.impl()).second, "some parameters appear in more than one parameter group, or twice: ", p);
   }
   OptimizerParamGroup added(group);

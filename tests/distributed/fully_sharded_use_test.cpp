@@ -1,9 +1,377 @@
 // FullyShardedDataParallel: what is kept where, accumulation, evaluation, clipping, and what is refused.
 #include <doctest/doctest.h>
 
+#include <limits>
+
+#include "tandem/core/memory/cpu_allocator.h"
+#include "tandem/parallel/shared/model_sync.h"
 #include "tandem/tests/distributed/fully_sharded.h"
 
 namespace tandem::distributed {
-namespace {}  // namespace
+namespace {
+
+using testing::identical;
+using Sequential = FullyShardedDataParallel<nn::SequentialImpl>;
+
+Tensor inputs(int rank, int step = 0) {
+  const GeneratorGuard guard{Generator(static_cast<uint64_t>(100 * step + rank + 1))};
+  return randn({5, 7});
+}
+
+nn::Sequential perceptron() {
+  const GeneratorGuard guard{Generator(3)};
+  return nn::Sequential(nn::Linear(7, 9), nn::Tanh(), nn::Linear(9, 5), nn::Tanh(), nn::Linear(5, 3));
+}
+
+Tensor loss_of(const Tensor& y) { return y.pow(2).mean(); }
+
+Tensors gradients(const nn::Module& module) {
+  Tensors out;
+  for (const Tensor& p : module.parameters())
+    out.push_back(p.grad().defined() ? p.grad().clone() : zeros(p.sizes(), p.dtype()));
+  return out;
+}
+
+// The whole gradients, from the slices of all ranks, in the order of slices() and of the parameters in them.
+std::map<std::string, Tensor> whole_gradients(const FullyShardedDataParallelBase& model) {
+  const NoGradGuard no_grad;
+  std::map<std::string, Tensor> out;
+  for (const ShardedSlice& slice : model.slices()) {
+    const Tensor all = gather_rows(*model.process_group(), slice.slice.grad());
+    for (const auto& p : slice.parameters) out[p.name] = all.narrow(0, p.offset, p.numel).view(p.sizes).clone();
+  }
+  return out;
+}
+
+void check_gradients(const FullyShardedDataParallelBase& model, const nn::Module& expected_of,
+                     const Tensors& expected) {
+  const auto whole = whole_gradients(model);
+  const auto names = expected_of.named_parameters().keys();
+  REQUIRE(names.size() == whole.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    CAPTURE(names[i]);
+    CHECK(identical(whole.at(names[i]), expected[i]));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the memory of a rank is its part of parameters, gradients and state, and a few units") {
+  if (!available()) return;
+  constexpr int64_t kWidth = 100, kLayers = 24, kUnit = 4 * (kWidth * kWidth + kWidth + 2 * 16),
+                    kWhole = kLayers * kUnit;
+  // Values: a unit that computes and the next one. Gradients: those of one layer as they come, flat ones of a unit, and
+  // another unit's on their way, with what the other ranks send of it.
+  constexpr int64_t kUnitsInUse = 6, kActivations = 24 * 4 * 8 * 2 * kWidth;
+  for (const int size : {1, 2, 4}) {
+    CAPTURE(size);
+    const int64_t before = memory_stats(kCPU).current_bytes;
+    std::mutex mutex;
+    int64_t after = 0, in_between = 0;
+    on_ranks(size, [&](const GroupPtr& group) {
+      nn::Sequential net;
+      for (int i = 0; i < kLayers; ++i) net->push_back(nn::Linear(kWidth, kWidth));
+      Sequential model(net, {.process_group = group});
+      optim::Adam adam(model->parameters(), optim::AdamOptions(1e-3));
+      const Tensor x = randn({2, kWidth});
+      group->barrier()->wait();
+      if (group->rank() == 0) reset_peak_memory_stats(kCPU);
+      group->barrier()->wait();
+      for (int step = 0; step < 3; ++step) {
+        adam.zero_grad();
+        const Tensor loss = loss_of(model->forward(x));
+        group->barrier()->wait();
+        if (group->rank() == 0) in_between = memory_stats(kCPU).current_bytes - before;
+        group->barrier()->wait();
+        loss.backward();
+        adam.step();
+      }
+      group->barrier()->wait();
+      if (group->rank() == 0) after = memory_stats(kCPU).current_bytes - before;
+      group->barrier()->wait();
+    });
+    CHECK(memory_stats(kCPU).peak_bytes - before <= 4 * kWhole + size * (kUnitsInUse * kUnit + kActivations));
+    CHECK(in_between <= 3 * kWhole + size * kActivations);  // no gradients and no whole unit
+    CHECK(after <= 4 * kWhole + size * kActivations);
+    CHECK(after >= 4 * 4 * kLayers * (kWidth * kWidth + kWidth));
+  }
+}
+
+TEST_CASE("slices, units and names") {
+  if (!available()) return;
+  on_ranks(3, [&](const GroupPtr& group) {
+    auto net = perceptron();
+    const auto values = perceptron()->named_parameters();
+    Sequential model(net, {.process_group = group});
+    const auto slices = model->slices();
+    REQUIRE(slices.size() == 3);
+    CHECK(slices[1].unit == "2");
+    CHECK(slices[1].parameters[1].name == "2.bias");
+    CHECK(slices[1].parameters[0].sizes == std::vector<int64_t>{5, 9});
+    CHECK(slices[1].parameters[1].offset == 48);
+    CHECK(model->named_parameters().keys() == std::vector<std::string>{"0.flat", "2.flat", "4.flat"});
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      const Tensor p = model->parameters()[i];
+      CHECK(p.is_leaf());
+      CHECK(p.requires_grad());
+      CHECK(p.impl() == slices[i].slice.impl());
+      CHECK(p.numel() % 16 == 0);
+    }
+    for (const auto& [name, value] : model->gather_parameters()) CHECK(identical(value, values[name].detach()));
+    for (const Tensor& p : net->parameters()) CHECK(p.numel() == 0);
+    CHECK_THROWS_AS(linear(inputs(0), net->parameters()[0]), Error);
+  });
+}
+
+TEST_CASE("accumulation: every pass is averaged, or only the last one") {
+  if (!available()) return;
+  for (const int size : {1, 2, 3}) {
+    CAPTURE(size);
+    on_ranks(size, [&](const GroupPtr& group) {
+      const int rank = group->rank();
+      const auto mean = [&](Tensor t) {
+        group->all_reduce(t, ReduceOp::AVG)->wait();
+        return t;
+      };
+      // The gradients of two batches on this rank.
+      Tensors first, second;
+      auto net = perceptron();
+      for (int step = 0; step < 2; ++step) {
+        net->zero_grad();
+        loss_of(net->forward(inputs(rank, step))).backward();
+        (step == 0 ? first : second) = gradients(*net);
+      }
+      Sequential model(perceptron(), {.process_group = group});
+      const auto run = [&](int step) { loss_of(model->forward(inputs(rank, step))).backward(); };
+      run(0);
+      run(1);
+      Tensors expected;
+      for (std::size_t i = 0; i < first.size(); ++i)
+        expected.push_back(mean(first[i].clone()) + mean(second[i].clone()));
+      if (size < 3) check_gradients(*model, *net, expected);
+
+      model->zero_grad();
+      {
+        const auto guard = model->no_sync();
+        run(0);
+        for (const Tensor& slice : model->parameters()) CHECK(!slice.grad().defined());
+      }
+      run(1);
+      expected.clear();
+      for (std::size_t i = 0; i < first.size(); ++i) expected.push_back(mean(first[i] + second[i]));
+      if (size < 3) check_gradients(*model, *net, expected);
+
+      {  // zero_grad() also forgets what no_sync() has left
+        const auto guard = model->no_sync();
+        run(0);
+      }
+      model->zero_grad();
+      run(1);
+      expected.clear();
+      for (const Tensor& each : second) expected.push_back(mean(each.clone()));
+      if (size < 3) check_gradients(*model, *net, expected);
+
+      model->zero_grad();  // two forwards, then two backwards
+      const Tensor a = loss_of(model->forward(inputs(rank, 1))), b = loss_of(model->forward(inputs(rank, 1)));
+      a.backward();
+      b.backward();
+      expected.clear();
+      for (const Tensor& each : second) expected.push_back(2 * mean(each.clone()));
+      if (size < 3) check_gradients(*model, *net, expected);
+    });
+  }
+}
+
+TEST_CASE("evaluation, with other values after a step") {
+  if (!available()) return;
+  for (const bool reshard : {true, false})
+    on_ranks(2, [&](const GroupPtr& group) {
+      auto whole = perceptron();
+      Sequential model(perceptron(), {.process_group = group, .reshard_after_forward = reshard});
+      optim::SGD sgd(model->parameters(), 0.5);
+      for (int step = 0; step < 3; ++step) {
+        const auto values = model->gather_parameters();
+        {
+          const NoGradGuard no_grad;
+          for (auto& item : whole->named_parameters()) item.value().copy_(values[item.key()]);
+          model->eval();
+          CHECK(!model->module()->is_training());
+          const Tensor x = inputs(group->rank(), step);
+          CHECK(identical(model->forward(x), whole->forward(x)));
+          model->train();
+        }
+        sgd.zero_grad();
+        loss_of(model->forward(inputs(group->rank(), step))).backward();
+        sgd.step();
+      }
+    });
+}
+
+TEST_CASE("clipping by the norm over all ranks") {
+  if (!available()) return;
+  for (const double type : {1.0, 2.0, std::numeric_limits<double>::infinity()})
+    on_ranks(3, [&](const GroupPtr& group) {
+      CAPTURE(type);
+      Sequential model(perceptron(), {.process_group = group});
+      loss_of(model->forward(inputs(0))).backward();
+      auto net = perceptron();
+      loss_of(net->forward(inputs(0))).backward();
+      const double norm = nn::utils::clip_grad_norm_(net->parameters(), 0.01, type);
+      CHECK(model->clip_grad_norm_(0.01, type) == doctest::Approx(norm));
+      for (const auto& [name, gradient] : whole_gradients(*model))
+        CHECK(allclose(gradient, net->named_parameters()[name].grad(), 1e-4, 1e-7));
+      CHECK(model->clip_grad_norm_(1, type) == doctest::Approx(0.01).epsilon(0.001));  // changes nothing
+    });
+}
+
+TEST_CASE("units without a gradient get zeros; autograd::grad averages nothing") {
+  if (!available()) return;
+  on_ranks(2, [&](const GroupPtr& group) {
+    struct TwoWays : nn::Module {
+      TwoWays() {
+        ways->push_back(perceptron());
+        ways->push_back(perceptron());
+        register_module("ways", ways);
+      }
+      Tensor forward(const Tensor& x, bool first) { return nn::call(*ways->ptr<nn::SequentialImpl>(first ? 0 : 1), x); }
+      nn::ModuleList ways;
+    };
+    FullyShardedDataParallel<TwoWays> model(std::make_shared<TwoWays>(), {.process_group = group});
+    for (const bool first : {true, false, true}) {
+      model->zero_grad();
+      const Tensor x = inputs(group->rank()).requires_grad_();
+      const Tensor loss = loss_of(model->forward(x, first));
+      CHECK(autograd::grad({loss}, {x}, {}, true)[0].sizes() == x.sizes());
+      for (const Tensor& slice : model->parameters()) CHECK(!slice.grad().defined());
+      loss.backward();
+      const auto parameters = model->named_parameters();
+      const std::string used = first ? "ways.0.flat" : "ways.1.flat", other = first ? "ways.1.flat" : "ways.0.flat";
+      CHECK(parameters[used].grad().norm().item<float>() > 0);
+      CHECK(identical(parameters[other].grad(), zeros(parameters[other].sizes())));
+    }
+  });
+}
+
+TEST_CASE("units that a rule names, one in another, of two dtypes, with outputs of other kinds") {
+  if (!available()) return;
+  struct Odd : nn::Module {
+    Odd() {
+      scale = register_parameter("scale", full({3, 7}, 1.5));
+      wide = register_parameter("wide", full({1}, 2.0, kDouble));
+      inner = register_module("inner", nn::Linear(7, 7));
+    }
+    // A view of a parameter, and no single tensor.
+    std::pair<Tensor, Tensor> forward(const Tensor& x) { return {inner(x), wide}; }
+    Tensor scale, wide;
+    nn::Linear inner{nullptr};
+  };
+  struct View : nn::Module {
+    View() { weight = register_parameter("weight", ones({7, 7})); }
+    Tensor forward(const Tensor&) { return weight.view({49}).narrow(0, 0, 7); }
+    Tensor weight;
+  };
+  struct Net : nn::Module {
+    Net() {
+      odd = register_module("odd", std::make_shared<Odd>());
+      view = register_module("view", std::make_shared<View>());
+    }
+    Tensor forward(const Tensor& x) {
+      const auto [y, wide] = nn::call(*odd, x);
+      return (y * nn::call(*view, x)).sum(1) * 2;
+    }
+    std::shared_ptr<Odd> odd;
+    std::shared_ptr<View> view;
+  };
+  const auto make = [] {
+    const GeneratorGuard guard{Generator(3)};
+    return std::make_shared<Net>();
+  };
+  on_ranks(2, [&](const GroupPtr& group) {
+    FullyShardedDataParallel<Net> model(
+        make(), {.process_group = group,
+                 .is_unit = [](const std::string& name, const nn::Module&) { return name != "odd.unused"; }});
+    CHECK(model->named_parameters().keys() ==
+          std::vector<std::string>{"odd.flat", "odd.flat_float64", "odd.inner.flat", "view.flat"});
+    const auto net = make();
+    loss_of(net->forward(inputs(0))).backward();
+    loss_of(model->forward(inputs(0))).backward();
+    check_gradients(*model, *net, gradients(*net));
+  });
+}
+
+TEST_CASE("a scaler that all ranks ask") {
+  if (!available()) return;
+  on_ranks(2, [&](const GroupPtr& group) {
+    Sequential model(perceptron(), {.process_group = group});
+    optim::SGD sgd(model->parameters(), 0.1);
+    amp::GradScaler scaler;
+    const auto before = model->gather_parameters();
+    for (const bool finite : {false, true}) {
+      sgd.zero_grad();
+      scaler.scale(loss_of(model->forward(inputs(group->rank())))).backward();
+      if (!finite && group->rank() == 1) model->parameters()[0].grad()[3] = std::numeric_limits<float>::infinity();
+      const Tensor found = scaler.divide_gradients(sgd);
+      group->all_reduce(found, ReduceOp::MAX)->wait();
+      CHECK(scaler.step(sgd, found) == finite);
+      scaler.update();
+      CHECK(identical(model->gather_parameters()["0.weight"], before["0.weight"]) != finite);
+    }
+  });
+}
+
+TEST_CASE("what is refused") {
+  if (!available()) return;
+  CHECK_THROWS_WITH_AS(
+      Sequential{perceptron()},
+      "FullyShardedDataParallel: there is no process group; call distributed::init_process_group() first", Error);
+  on_ranks(2, [&](const GroupPtr& group) {
+    const auto wrap = [&](const nn::Sequential& net) { return Sequential(net, {.process_group = group}); };
+    CHECK_THROWS_WITH_AS(wrap(nn::Sequential(nn::ReLU())), "FullyShardedDataParallel: the module has no parameters",
+                         Error);
+    CHECK_THROWS_WITH_AS(wrap(nn::Sequential(nn::Linear(3 + group->rank(), 2))),
+                         doctest::Contains("the model of rank 1 differs"), DistributedError);
+    auto net = perceptron();
+    Sequential model = wrap(net);
+    CHECK_THROWS_WITH_AS(model->to(kDouble), doctest::Contains("before wrapping"), Error);
+    CHECK_THROWS_WITH_AS(model->to(kCPU), doctest::Contains("before wrapping"), Error);
+    CHECK_THROWS_WITH_AS(optim::SGD(net->parameters(), 0.1), doctest::Contains("of the wrapped model"), Error);
+    CHECK_THROWS_AS(model->clip_grad_norm_(1, -1), Error);
+  });
+  const auto errors_after = [&](const std::function<void(nn::Sequential&)>& change) {
+    return errors_on_ranks(2, [&](const GroupPtr& group) {
+      auto net = perceptron();
+      Sequential model(net, {.process_group = group});
+      change(net);
+      model->forward(inputs(0));
+    });
+  };
+  for (const std::string& error : errors_after([](nn::Sequential& net) { net->parameters()[1].set_data(ones({9})); }))
+    CHECK(error.find("parameter 0.bias has changed since the model was wrapped") != std::string::npos);
+  for (const std::string& error : errors_after([](nn::Sequential& net) { net->parameters()[1].requires_grad_(false); }))
+    CHECK(error.find("parameter 0.bias was frozen after the model was wrapped") != std::string::npos);
+  for (const std::string& error : errors_on_ranks(2, [&](const GroupPtr& group) {
+         Sequential model(perceptron(), {.process_group = group});
+         loss_of(model->forward(inputs(0))).backward({}, true, /*create_graph=*/true);
+       }))
+    CHECK(error.find("create_graph") != std::string::npos);
+  for (const std::string& error : errors_on_ranks(2, [&](const GroupPtr& group) {
+         Sequential model(perceptron(), {.process_group = group});
+         optim::SGD sgd(model->parameters(), 0.1);
+         loss_of(model->forward(inputs(0))).backward();
+         const Tensor loss = loss_of(model->forward(inputs(0)));
+         sgd.step();
+         loss.backward();
+       }))
+    CHECK(error.find("overwritten by a gather of parameters that an optimizer has changed") != std::string::npos);
+  on_ranks(2, [&](const GroupPtr& group) {
+    auto net = perceptron();
+    Tensor loss;
+    {
+      Sequential model(net, {.process_group = group});
+      loss = loss_of(model->forward(inputs(0)));
+    }
+    CHECK_THROWS_WITH_AS(loss.backward(), doctest::Contains("the model that it belongs to is gone"), Error);
+  });
+}
 
 }  // namespace tandem::distributed
