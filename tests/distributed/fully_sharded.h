@@ -24,10 +24,10 @@ inline void check_same(const Trained& a, const Trained& b) {
     CHECK(a.losses[i] == b.losses[i]);
   }
   REQUIRE(a.values.size() == b.values.size());
-  for (const auto& [name, value] : a.values) {
-    CAPTURE(name);
-    REQUIRE(b.values.contains(name));
-    CHECK(testing::identical(value, b.values.at(name)));
+  for (const auto& item : a.values) {
+    CAPTURE(item.first);
+    REQUIRE(b.values.contains(item.first));
+    CHECK(testing::identical(item.second, b.values.at(item.first)));
   }
 }
 
