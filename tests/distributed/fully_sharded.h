@@ -1,7 +1,6 @@
 // Trains models on ranks that are threads, with FullyShardedDataParallel and with DistributedDataParallel.
 #pragma once
 #include <map>
-#include <mutex>
 
 #include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
 #include "tandem/parallel/fully_sharded/fully_sharded_data_parallel.h"

@@ -66,7 +66,6 @@ TEST_CASE("the memory of a rank is its part of parameters, gradients and state, 
   for (const int size : {1, 2, 4}) {
     CAPTURE(size);
     const int64_t before = memory_stats(kCPU).current_bytes;
-    std::mutex mutex;
     int64_t after = 0, in_between = 0;
     on_ranks(size, [&](const GroupPtr& group) {
       nn::Sequential net;
