@@ -1,9 +1,10 @@
-// Scenarios of training: DistributedDataParallel with its options, ZeroRedundancyOptimizer, SyncBatchNorm, and a
-// ParameterServer in several processes. The first process writes a checkpoint after each step, from which a new attempt
+// Scenarios of training: DistributedDataParallel with its options, ZeroRedundancyOptimizer, FullyShardedDataParallel,
+// SyncBatchNorm, and a ParameterServer in several processes. The first process writes a checkpoint after each step, from which a new attempt
 // goes on.
 #include "tandem/nn/files/archive.h"
 #include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
 #include "tandem/parallel/distributed_data_parallel/sync_batch_norm.h"
+#include "tandem/parallel/fully_sharded/fully_sharded_data_parallel.h"
 #include "tandem/parallel/parameter_server/parameter_server.h"
 #include "tandem/parallel/sharded/zero_redundancy_optimizer.h"
 #include "tandem/tandem.h"
@@ -57,12 +58,14 @@ class Training final : public Scenario {
   std::string text() const override;
 
  private:
-  enum class Method { kDdp, kJoin, kZero, kServer };
-  void step_with(distributed::DistributedDataParallel<NetImpl>& model, const Rank& rank, int64_t step) const;
+  enum class Method { kDdp, kJoin, kZero, kServer, kSharded };
+  template <class Model>
+  void step_with(Model& model, const Rank& rank, int64_t step, int decides) const;
   void train_ddp(const Rank& rank, const GroupPtr& group, const std::shared_ptr<NetImpl>& net) const;
   void train_join(const Rank& rank, const GroupPtr& group, const std::shared_ptr<NetImpl>& net) const;
   void train_zero(const Rank& rank, const GroupPtr& group, const std::shared_ptr<NetImpl>& net) const;
   void train_server(const Rank& rank, const GroupPtr& group, const std::shared_ptr<NetImpl>& net) const;
+  void train_sharded(const Rank& rank, const GroupPtr& group, const std::shared_ptr<NetImpl>& net) const;
   void begin_step(const Rank& rank, ProcessGroup& group, int64_t step) const;
   void end_step(const Rank& rank, NetImpl& net, optim::Optimizer& optimizer, int64_t step, bool writes = true) const;
   OptimizerPtr make_optimizer(const std::vector<Tensor>& parameters, const GroupPtr& group, bool reduces) const;
@@ -78,7 +81,7 @@ class Training final : public Scenario {
 };
 
 Training::Training(Random& random, int size)
-    : method_(static_cast<Method>(random.one_in(2) ? 0 : random.below(4))),
+    : method_(static_cast<Method>(random.one_in(2) ? 0 : random.below(5))),
       steps_(random.between(1, 3)),
       accumulated_(random.one_in(3) ? 2 : 1),
       bucket_bytes_(random.one_in(3) ? 1 << 20 : random.between(16, 80)),
@@ -90,13 +93,14 @@ Training::Training(Random& random, int size)
       hook_(static_cast<int>(random.below(6))),
       seed_(random.next()) {
   if (method_ == Method::kServer) zero_ = false;
-  if (method_ == Method::kServer || method_ == Method::kJoin) sync_norm_ = false;
+  if (method_ == Method::kServer || method_ == Method::kJoin || method_ == Method::kSharded) sync_norm_ = false;
+  if (method_ == Method::kSharded) adam_ = zero_ = false;
   if (method_ == Method::kServer) steps_ = random.between(1, 4);
   if (method_ == Method::kServer && random.one_in(2)) shards_ = size * random.between(1, 2);
 }
 
 std::string Training::text() const {
-  constexpr const char* kMethods[] = {"ddp", "join", "zero", "server"};
+  constexpr const char* kMethods[] = {"ddp", "join", "zero", "server", "sharded"};
   return concat("training, ", kMethods[static_cast<int>(method_)], ", ", steps_, " steps of ", accumulated_,
                 ", buckets of ", bucket_bytes_, adam_ ? ", adam" : ", sgd", zero_ ? ", zero" : "",
                 sync_norm_ ? ", sync norm" : "", broadcast_buffers_ ? "" : ", own buffers", ", graph ", graph_,
@@ -161,9 +165,11 @@ void load(const Disk& disk, NetImpl& net, optim::Optimizer& optimizer) {
 
 // ---- the methods
 
-void Training::step_with(distributed::DistributedDataParallel<NetImpl>& model, const Rank& rank, int64_t step) const {
+// `decides`: the rank that decides whether `extra` is used.
+template <class Model>
+void Training::step_with(Model& model, const Rank& rank, int64_t step, int decides) const {
   for (int64_t part = 0; part < accumulated_; ++part) {
-    const auto backward = [&] { model->forward(batch(rank, step, part), uses_extra(rank.rank, step)).backward(); };
+    const auto backward = [&] { model->forward(batch(rank, step, part), uses_extra(decides, step)).backward(); };
     if (part + 1 == accumulated_) {
       backward();
     } else {
@@ -189,7 +195,7 @@ void Training::train_ddp(const Rank& rank, const GroupPtr& group, const std::sha
   for (int64_t step = rank.disk.step; step < steps_; ++step) {
     begin_step(rank, *group, step);
     optimizer->zero_grad();
-    step_with(model, rank, step);
+    step_with(model, rank, step, rank.rank);
     optimizer->step();
     end_step(rank, *net, *optimizer, step);
   }
@@ -241,6 +247,40 @@ void Training::train_server(const Rank& rank, const GroupPtr& group, const std::
   }
 }
 
+// The optimizer has no state, which would be cut, too.
+void Training::train_sharded(const Rank& rank, const GroupPtr& group, const std::shared_ptr<NetImpl>& net) const {
+  if (rank.disk.step > 0) {
+    serialize::InputArchive saved = rank.disk.model;
+    net->load(saved);
+  }
+  distributed::FullyShardedDataParallelOptions options;
+  options.process_group = group;
+  options.reshard_after_forward = graph_ != 1;
+  options.is_unit = [](const std::string&, const nn::Module&) { return true; };
+  options.broadcast_buffers = broadcast_buffers_;
+  distributed::FullyShardedDataParallel<NetImpl> model(net, options);
+  optim::SGD optimizer(model->parameters(), 0.1);
+  for (int64_t step = rank.disk.step; step < steps_; ++step) {
+    begin_step(rank, *group, step);
+    optimizer.zero_grad();
+    step_with(model, rank, step, 0);
+    model->clip_grad_norm_(1.0);
+    optimizer.step();
+    OrderedDict<std::string, Tensor> values = model->gather_parameters();
+    rank.digest(step, values.values());
+    if (rank.rank != 0) continue;
+    for (const auto& buffer : net->named_buffers()) values.insert(buffer.key(), buffer.value());
+    NetImpl whole;
+    whole.load_state_dict(values);
+    serialize::OutputArchive archive;
+    whole.save(archive);
+    Disk written;
+    written.step = step + 1;
+    written.model = copy_of(archive);
+    rank.disk = std::move(written);
+  }
+}
+
 void Training::run(const Rank& rank) const {
   const GroupPtr group = rank.make_group();
   std::shared_ptr<NetImpl> net;
@@ -261,6 +301,9 @@ void Training::run(const Rank& rank) const {
       break;
     case Method::kServer:
       train_server(rank, group, net);
+      break;
+    case Method::kSharded:
+      train_sharded(rank, group, net);
       break;
   }
   group->barrier()->wait();
