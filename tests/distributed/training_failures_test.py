@@ -50,6 +50,7 @@ def check_signal(kind, how, rank, pattern, devices=1):
 def test_kill():
     check_signal("ddp", signal.SIGKILL, 2, "^rank 2 ended without a word")
     check_signal("ddp", signal.SIGKILL, 1, "^rank 1 ended without a word", devices=2)
+    check_signal("fsdp", signal.SIGKILL, 1, "^rank 1 ended without a word")
     check_signal("server", signal.SIGKILL, 1, "rank 1 ended without a word")
     check_signal("server", signal.SIGKILL, 0, "rank 0", devices=2)
 
@@ -67,7 +68,7 @@ def test_stop_server():
 
 
 def test_throw():
-    for kind, devices, where in [("ddp", 1, ""), ("ddp", 2, ""), ("server", 1, "rank 1, cpu: "),
+    for kind, devices, where in [("ddp", 1, ""), ("ddp", 2, ""), ("fsdp", 1, ""), ("server", 1, "rank 1, cpu: "),
                                  ("server", 2, "rank 1, cpu:0: ")]:
         what = f"{kind}, {devices} devices, exception"
         results = results_after(3, 9, kind, LONG, f"devices={devices}", "fault=throw", "rank=1")
@@ -107,7 +108,8 @@ def test_full_disk():
 
 
 def test_other_models():
-    for kind, name in [("ddp", "DistributedDataParallel"), ("server", "ParameterServer")]:
+    for kind, name in [("ddp", "DistributedDataParallel"), ("fsdp", "FullyShardedDataParallel"),
+                       ("server", "ParameterServer")]:
         for fault, first, other in [("shape", r"first\.weight \[256, 64\] \S+", r"first\.weight \[257, 64\] \S+"),
                                     ("order", r"first\.weight \S+ \S+ \S+", r"second\.weight \S+ \S+ \S+"),
                                     ("dtype", r"first\.weight \[256, 64\] float32",

@@ -38,8 +38,8 @@ def train(size, *options, kind="server", threads=1, limit=60):
     return [text for _, out, _ in results.values() for text in hashes(out)]
 
 
-def train_with_mpi(size, threads, bucket):
-    command = [args.mpirun, "--oversubscribe", "--bind-to", "none", "-n", str(size), args.worker, "server",
+def train_with_mpi(size, threads, bucket, kind="server"):
+    command = [args.mpirun, "--oversubscribe", "--bind-to", "none", "-n", str(size), args.worker, kind,
                f"bytes={bucket}", "backend=mpi"]
     code, out, error = run(command, 60, {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                                          "TANDEM_NUM_THREADS": str(threads)})
@@ -82,6 +82,18 @@ def test_equal_ranks():
         check(f"DistributedDataParallel on {size} processes: {seen}", len(seen) == size and len(set(seen)) == 1)
 
 
+# Sums of two numbers have the same bits in any order.
+def test_sharded():
+    expected = train(2, kind="ddp")
+    seen = {"Gloo": train(2, kind="fsdp")}
+    if args.mpirun:
+        seen["MPI"] = train_with_mpi(2, 1, LARGE, kind="fsdp")
+    for engine, bits in seen.items():
+        check(f"FullyShardedDataParallel on 2 processes, {engine}: {bits} instead of {expected}", bits == expected)
+    three = train(3, kind="fsdp")
+    check(f"FullyShardedDataParallel on 3 processes: {three}", len(three) == 3 and len(set(three)) == 1)
+
+
 def test_many_ranks(size):
     began = time.time()
     code, out, error = run([args.tandem, "launch", "-n", str(size), "--no-prefix", args.worker, "ddp", "steps=3",
@@ -101,6 +113,7 @@ def test_many_ranks(size):
 expected = test_same_bits()
 test_relaunch(expected)
 test_equal_ranks()
+test_sharded()
 if args.tandem:
     test_many_ranks(64)
 sys.exit(finish())

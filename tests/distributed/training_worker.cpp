@@ -1,9 +1,9 @@
 // One rank of a training job, for training_test.py and training_failures_test.py.
 //
-//   training_worker server|ddp [NAME=VALUE]...
+//   training_worker server|ddp|fsdp [NAME=VALUE]...
 //
 // server: ParameterServer with 8 shards, so that the bits do not depend on the number of processes. ddp:
-// DistributedDataParallel. Prints "step N" after every step, followed by " not finite" if a parameter is not. At the
+// DistributedDataParallel. fsdp: FullyShardedDataParallel. Prints "step N" after every step, followed by " not finite" if a parameter is not. At the
 // end it prints "hash SHA256" of the parameters (and, of a server, the buffers: the statistics of batch norm differ in
 // DistributedDataParallel) and "files BEFORE AFTER", the open files before and after the group. Exit code 3: an
 // exception, whose message is on stderr.
@@ -23,6 +23,7 @@
 #include "tandem/core/base/clock.h"
 #include "tandem/core/shards.h"
 #include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
+#include "tandem/parallel/fully_sharded/fully_sharded_data_parallel.h"
 #include "tandem/parallel/parameter_server/parameter_server.h"
 #include "tandem/tandem.h"
 
@@ -217,6 +218,25 @@ void train_ddp(const Job& job) {
   settings.join ? model->join(loop) : loop();
 }
 
+// The net is whole again at the end.
+void train_fsdp(Job& job) {
+  const Settings& settings = job.settings;
+  distributed::FullyShardedDataParallel<NetImpl> model(
+      job.net, {.is_unit = [](const std::string&, const nn::Module&) { return true; }});
+  optim::SGD optimizer(model->parameters(), optim::SGDOptions(0.1).momentum(0.9));
+  for (int64_t step = 0; step < settings.steps; ++step) {
+    if (!begin_step(job, step)) return;
+    const auto [x, y] = part_of_batch(job, step, job.group.size());
+    optimizer.zero_grad();
+    cross_entropy_loss(model->forward(x), y).backward();
+    optimizer.step();
+    end_step(job, step, [](const std::string&) {});
+  }
+  auto whole = std::make_shared<NetImpl>(settings.hidden);
+  whole->load_state_dict(model->gather_parameters(), /*strict=*/false);
+  job.net = whole;
+}
+
 std::string hash_of(const nn::Module& net, bool with_buffers) {
   cli::Sha256 hash;
   const auto add = [&](const std::string& name, const Tensor& tensor) {
@@ -245,9 +265,9 @@ void run(const std::string& kind, const Settings& settings) {
     std::printf("connected %.2f\n", seconds_now() - begin);
     manual_seed(static_cast<uint64_t>(group->rank()));  // rank 0's counts
     cpu::set_device_count(static_cast<int>(settings.devices));
-    const Job job{settings, *group, make_net(settings, group->rank())};
+    Job job{settings, *group, make_net(settings, group->rank())};
     if (job.faulty("other", -1)) group->all_reduce(ones({3}))->wait();
-    kind == "server" ? train_server(job) : train_ddp(job);
+    kind == "server" ? train_server(job) : kind == "fsdp" ? train_fsdp(job) : train_ddp(job);
     std::printf("hash %s\n", hash_of(*job.net, kind == "server").c_str());
   }
   distributed::destroy_process_group();
@@ -258,7 +278,7 @@ void run(const std::string& kind, const Settings& settings) {
 
 int main(int argc, char** argv) {
   try {
-    check(argc > 1, "expected server or ddp");
+    check(argc > 1, "expected server, ddp or fsdp");
     run(argv[1], parse(argc, argv));
     return 0;
   } catch (const std::exception& error) {
