@@ -145,9 +145,10 @@ class NoSignals {
   sigset_t set_, before_;
 };
 
-ssize_t write_quietly(int fd, const void* data, std::size_t bytes) {
+template <class Write>
+ssize_t write_quietly(const Write& write) {
   NoSignals guard;
-  const ssize_t written = ::write(fd, data, bytes);
+  const ssize_t written = write();
   if (written < 0) guard.take();
   return written;
 }
@@ -193,7 +194,7 @@ AtomicFile::~AtomicFile() {
 void AtomicFile::write(const void* data, std::size_t bytes) {
   const char* from = static_cast<const char*>(data);
   while (bytes > 0) {
-    const ssize_t written = write_quietly(fd_, from, bytes);
+    const ssize_t written = write_quietly([&] { return ::write(fd_, from, bytes); });
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail_with("cannot write ", errno);
     from += written;
@@ -204,7 +205,7 @@ void AtomicFile::write(const void* data, std::size_t bytes) {
 void AtomicFile::overwrite(uint64_t offset, const void* data, std::size_t bytes) {
   const char* from = static_cast<const char*>(data);
   while (bytes > 0) {
-    const ssize_t written = ::pwrite(fd_, from, bytes, static_cast<off_t>(offset));
+    const ssize_t written = write_quietly([&] { return ::pwrite(fd_, from, bytes, static_cast<off_t>(offset)); });
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail_with("cannot write ", errno);
     from += written;

@@ -40,7 +40,7 @@ class AtomicFile {
   void write(std::string_view text) { write(text.data(), text.size()); }
   /// False if the bytes go directly to a device or a pipe.
   bool is_atomic() const { return !target_.empty(); }
-  /// Overwrites bytes that were already written. Requires is_atomic().
+  /// Writes bytes at `offset` of the file, also beyond its end. Throws Error. Requires is_atomic().
   void overwrite(uint64_t offset, const void* data, std::size_t bytes);
   /// Call once, after the last write. If it throws Error, the old file is still in place.
   void commit();
