@@ -11,43 +11,36 @@
 #include "tandem/nn/files/json_reader.h"
 #include "tandem/nn/files/safetensors_index.h"
 #include "tandem/nn/files/safetensors_reader.h"
+#include "tandem/nn/files/safetensors_writer.h"
 
 namespace tandem::serialize {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 18;  // unit of writing and checksumming
 
-// A header for `tensors`, with elements in order of decreasing item size, which aligns each of them.
-struct Layout {
-  Header header;
-  std::vector<std::size_t> order;
-};
-Layout lay_out(const OrderedDict<std::string, Tensor>& tensors, const OrderedDict<std::string, std::string>& metadata) {
-  Layout out;
-  for (const auto& item : metadata)
+// Places the elements in order of decreasing item size, which aligns each of them. Returns that order.
+std::vector<std::size_t> place_elements(Header& header) {
+  for (const auto& item : header.metadata)
     check(is_utf8(item.key()) && is_utf8(item.value()), "safetensors: metadata '", item.key(), "' is not UTF-8");
-  check(!metadata.contains(kSumsKey), "safetensors: metadata '", kSumsKey, "' is reserved for checksums");
-  out.header.metadata = metadata;
-  for (const auto& item : tensors) {
-    check(item.value().defined(), "safetensors: tensor '", item.key(), "' is undefined");
-    check(item.key() != "__metadata__" && is_utf8(item.key()), "safetensors: invalid tensor name '", item.key(), "'");
-    TensorEntry entry;
-    entry.name = item.key();
-    entry.dtype = item.value().dtype();
-    entry.sizes = item.value().sizes();
-    out.order.push_back(out.header.tensors.size());
-    out.header.tensors.push_back(std::move(entry));
+  check(!header.metadata.contains(kSumsKey), "safetensors: metadata '", kSumsKey, "' is reserved for checksums");
+  std::vector<std::size_t> order;
+  for (const TensorEntry& entry : header.tensors) {
+    check(entry.name != "__metadata__" && is_utf8(entry.name), "safetensors: invalid tensor name '", entry.name, "'");
+    order.push_back(order.size());
   }
-  std::stable_sort(out.order.begin(), out.order.end(), [&](std::size_t a, std::size_t b) {
-    return item_size(out.header.tensors[a].dtype) > item_size(out.header.tensors[b].dtype);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return item_size(header.tensors[a].dtype) > item_size(header.tensors[b].dtype);
   });
   uint64_t at = 0;
-  for (const std::size_t i : out.order) {
-    out.header.tensors[i].begin = at;
-    at += tensors[i].value().nbytes();
-    out.header.tensors[i].end = at;
+  for (const std::size_t i : order) {
+    TensorEntry& entry = header.tensors[i];
+    uint64_t bytes = item_size(entry.dtype);
+    for (const int64_t size : entry.sizes) bytes *= static_cast<uint64_t>(size);
+    entry.begin = at;
+    at += bytes;
+    entry.end = at;
   }
-  return out;
+  return order;
 }
 
 // Stores the checksums in the header and returns its text.
@@ -90,27 +83,38 @@ class Writer {
   std::size_t used_ = 0;
 };
 
-// Writes the header twice, since the checksums are known only at the end.
 template <class File>
-void emit(File& file, const OrderedDict<std::string, Tensor>& tensors,
-          const OrderedDict<std::string, std::string>& metadata) {
-  NoGradGuard no_grad;
-  Layout layout = lay_out(tensors, metadata);
-  std::vector<uint32_t> sums(layout.order.size());
-  const std::string text = text_with_sums(layout.header, sums);
+void write_header(File& file, const std::string& text) {
   check(text.size() <= kMaxHeaderBytes, "safetensors: the header has ", text.size(), " bytes, more than the limit of ",
         kMaxHeaderBytes);
   const uint64_t length = text.size();
   file.write(&length, sizeof length);
   file.write(text.data(), text.size());
+}
+
+// Writes the header twice, since the checksums are known only at the end.
+template <class File>
+void emit(File& file, const OrderedDict<std::string, Tensor>& tensors,
+          const OrderedDict<std::string, std::string>& metadata) {
+  NoGradGuard no_grad;
+  Header header;
+  header.metadata = metadata;
+  for (const auto& item : tensors) {
+    check(item.value().defined(), "safetensors: tensor '", item.key(), "' is undefined");
+    header.tensors.push_back({item.key(), item.value().dtype(), Dims(item.value().sizes())});
+  }
+  const std::vector<std::size_t> order = place_elements(header);
+  std::vector<uint32_t> sums(order.size());
+  const std::string text = text_with_sums(header, sums);
+  write_header(file, text);
   Writer<File> writer(file);
-  for (const std::size_t i : layout.order) {
+  for (const std::size_t i : order) {
     const Tensor t = tensors[i].value().detach().to(Device(kCPU)).contiguous();
-    const uint32_t kind = crc_of_kind(layout.header.tensors[i]);
+    const uint32_t kind = crc_of_kind(header.tensors[i]);
     sums[i] = t.numel() == 0 ? kind : writer.put(t.data_ptr(), t.nbytes(), kind);
   }
   writer.flush();
-  file.overwrite(8, text_with_sums(layout.header, sums).data(), text.size());
+  file.overwrite(8, text_with_sums(header, sums).data(), text.size());
 }
 
 // An in-memory file.
@@ -138,11 +142,6 @@ std::vector<OrderedDict<std::string, Tensor>> split_state(const OrderedDict<std:
     shards.back().insert(item.key(), item.value());
   }
   return shards;
-}
-
-std::string five_digits(std::size_t number) {
-  const std::string digits = std::to_string(number);
-  return std::string(5 - std::min<std::size_t>(5, digits.size()), '0') + digits;
 }
 
 }  // namespace
@@ -176,8 +175,7 @@ std::size_t save_sharded_safetensors(const std::string& path, const OrderedDict<
   std::vector<std::unique_ptr<AtomicFile>> files;
   uint64_t bytes = 0;
   for (const auto& shard : shards) {
-    const std::string file =
-        concat(stem, "-", five_digits(files.size() + 1), "-of-", five_digits(shards.size()), kEnding);
+    const std::string file = shard_name(stem, files.size() + 1, shards.size());
     files.push_back(std::make_unique<AtomicFile>(file));
     check(files.back()->is_atomic(), file, ": is not a regular file");
     emit(*files.back(), shard, metadata);
@@ -196,6 +194,42 @@ std::string safetensors_bytes(const OrderedDict<std::string, Tensor>& tensors,
   Bytes file;
   emit(file, tensors, metadata);
   return std::move(file.text);
+}
+
+// ---- one tensor after another
+
+SafeTensorsWriter::SafeTensorsWriter(const std::string& path, std::vector<TensorEntry> entries,
+                                     const OrderedDict<std::string, std::string>& metadata)
+    : path_(path), file_(path), sums_(entries.size()), written_(entries.size()) {
+  check(file_.is_atomic(), path_, ": is not a regular file");
+  header_.tensors = std::move(entries);
+  header_.metadata = metadata;
+  place_elements(header_);
+  const std::string text = text_with_sums(header_, sums_);
+  write_header(file_, text);
+  start_ = 8 + text.size();
+}
+
+void SafeTensorsWriter::write(std::size_t i, const Tensor& tensor) {
+  NoGradGuard no_grad;
+  const TensorEntry& entry = header_.tensors.at(i);
+  check(tensor.dtype() == entry.dtype && tensor.sizes() == IntArrayRef(entry.sizes), path_, ": tensor '", entry.name,
+        "' was announced as ", kind_text(entry), ", but is ", tensor);
+  const Tensor t = tensor.detach().to(Device(kCPU)).contiguous();
+  sums_[i] = crc_of_kind(entry);
+  if (t.numel() > 0) {
+    sums_[i] = crc32(t.data_ptr(), t.nbytes(), sums_[i]);
+    file_.overwrite(start_ + entry.begin, t.data_ptr(), t.nbytes());
+  }
+  written_[i] = 1;
+}
+
+void SafeTensorsWriter::commit() {
+  for (std::size_t i = 0; i < written_.size(); ++i)
+    check(written_[i], path_, ": tensor '", header_.tensors[i].name, "' has not been written");
+  const std::string text = text_with_sums(header_, sums_);
+  file_.overwrite(8, text.data(), text.size());
+  file_.commit();
 }
 
 }  // namespace tandem::serialize

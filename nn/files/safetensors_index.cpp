@@ -23,6 +23,11 @@ std::string only(std::vector<std::string> found, const std::string& folder) {
        found.size() > 2 ? ", …" : "");
 }
 
+std::string five_digits(std::size_t number) {
+  const std::string digits = std::to_string(number);
+  return std::string(5 - std::min<std::size_t>(5, digits.size()), '0') + digits;
+}
+
 }  // namespace
 
 OrderedDict<std::string, std::string> parse_index(std::string_view text, const std::string& file) {
@@ -49,6 +54,10 @@ std::string format_index(const OrderedDict<std::string, std::string>& shard_of, 
   for (const auto& item : shard_of)
     out += concat(out.back() == '{' ? "\n    " : ",\n    ", json_quoted(item.key()), ": ", json_quoted(item.value()));
   return out + "\n  }\n}\n";
+}
+
+std::string shard_name(const std::string& name, std::size_t number, std::size_t count) {
+  return concat(name, "-", five_digits(number), "-of-", five_digits(count), ".safetensors");
 }
 
 std::string checkpoint_file(const std::string& path) {

@@ -18,6 +18,9 @@ OrderedDict<std::string, std::string> parse_index(std::string_view text, const s
 /// The text of an index; `bytes` is the size of all elements.
 std::string format_index(const OrderedDict<std::string, std::string>& shard_of, uint64_t bytes);
 
+/// The name of shard `number`, from 1, of a checkpoint NAME: NAME-00001-of-00003.safetensors.
+std::string shard_name(const std::string& name, std::size_t number, std::size_t count);
+
 /// The file that holds a checkpoint: `path` itself, or in a folder its index or, without one, its only safetensors
 /// file. Throws Error if the folder has none or several.
 std::string checkpoint_file(const std::string& path);

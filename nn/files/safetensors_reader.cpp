@@ -220,24 +220,43 @@ OrderedDict<std::string, Tensor> SafeTensorsReader::read(const optional<Device>&
 
 // In parts, so that a large tensor of another dtype needs little memory.
 void SafeTensorsReader::read_converted(const Item& item, Tensor target) const {
-  const TensorEntry& entry = item.entry;
-  const Shard& shard = shards_[item.shard];
-  const TensorOptions options = TensorOptions(entry.dtype).device(Device(kCPU));
   if (!target.is_contiguous()) {
-    const Tensor all = empty(entry.sizes, options);
+    const Tensor all = empty(item.entry.sizes, TensorOptions(item.entry.dtype).device(Device(kCPU)));
     read_pieces({{&item, static_cast<char*>(all.data_ptr())}}, false);
     target.copy_(all);
     return;
   }
-  const Tensor flat = target.view({-1});
+  read_elements(item, 0, target.view({-1}));
+}
+
+void SafeTensorsReader::read_elements(const Item& item, int64_t first, const Tensor& target) const {
+  const TensorEntry& entry = item.entry;
+  const Shard& shard = shards_[item.shard];
   const auto bytes = static_cast<uint64_t>(item_size(entry.dtype));
-  const Tensor part = empty({std::min(kConverted, flat.numel())}, options);
-  for (int64_t at = 0; at < flat.numel(); at += kConverted) {
-    const int64_t count = std::min(kConverted, flat.numel() - at);
-    shard.source->read(part.data_ptr(), shard.start + entry.begin + static_cast<uint64_t>(at) * bytes,
+  const Tensor part = empty({std::min(kConverted, target.numel())}, TensorOptions(entry.dtype).device(Device(kCPU)));
+  for (int64_t at = 0; at < target.numel(); at += kConverted) {
+    const int64_t count = std::min(kConverted, target.numel() - at);
+    shard.source->read(part.data_ptr(), shard.start + entry.begin + static_cast<uint64_t>(first + at) * bytes,
                        static_cast<uint64_t>(count) * bytes);
-    flat.narrow(0, at, count).copy_(part.narrow(0, 0, count));
+    target.narrow(0, at, count).copy_(part.narrow(0, 0, count));
   }
+}
+
+void SafeTensorsReader::read_elements(std::size_t item, int64_t first, Tensor target) const {
+  NoGradGuard no_grad;
+  const TensorEntry& entry = items_.at(item).entry;
+  const auto count = static_cast<int64_t>(bytes_of(entry) / static_cast<uint64_t>(item_size(entry.dtype)));
+  check(target.dim() == 1 && target.is_contiguous() && first >= 0 && target.numel() <= count - first,
+        shards_[items_[item].shard].file, ": tensor '", entry.name, "' has ", count, " elements; there are not ",
+        target.numel(), " from ", first, " on");
+  read_elements(items_[item], first, target);
+}
+
+void SafeTensorsReader::verify(const std::vector<std::size_t>& items) const {
+  std::vector<Piece> pieces;
+  for (const std::size_t item : items)
+    if (has_sum(items_.at(item)) || items_[item].entry.dtype == kBool) pieces.push_back({&items_[item], nullptr});
+  read_pieces(pieces, true);
 }
 
 void SafeTensorsReader::read_into(const std::vector<Target>& targets) const {

@@ -43,6 +43,11 @@ class SafeTensorsReader {
   /// which reads the file once more. Throws Error; if a file cannot be read to the end after all,
   /// some of the tensors have been changed.
   void read_into(const std::vector<Target>& targets) const;
+  /// Reads these items once to verify their checksums. Throws Error.
+  void verify(const std::vector<std::size_t>& items) const;
+  /// Copies consecutive elements of an item, in row-major order from `first` on, into a contiguous tensor [n], across
+  /// dtypes and devices. Verifies nothing.
+  void read_elements(std::size_t item, int64_t first, Tensor target) const;
 
  private:
   struct Shard {
@@ -63,6 +68,7 @@ class SafeTensorsReader {
   bool has_sum(const Item& item) const;
   void read_pieces(const std::vector<Piece>& pieces, bool verify) const;
   void read_converted(const Item& item, Tensor target) const;
+  void read_elements(const Item& item, int64_t first, const Tensor& target) const;
 
   std::vector<Shard> shards_;
   std::vector<Item> items_;
