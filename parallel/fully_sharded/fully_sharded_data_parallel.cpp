@@ -82,7 +82,11 @@ std::vector<ShardedSlice> FullyShardedDataParallelBase::slices() const {
     for (const auto& part : unit.parts) {
       ShardedSlice slice{unit.name, {}, part->slice()};
       for (const FlatPart::Place& place : part->places())
-        slice.parameters.push_back({place.name, {place.sizes.begin(), place.sizes.end()}, place.offset, place.numel});
+        slice.parameters.push_back({place.name,
+                                    {place.sizes.begin(), place.sizes.end()},
+                                    {place.strides.begin(), place.strides.end()},
+                                    place.offset,
+                                    place.numel});
       out.push_back(std::move(slice));
     }
   return out;

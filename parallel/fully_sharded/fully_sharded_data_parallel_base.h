@@ -28,7 +28,7 @@ struct FullyShardedDataParallelOptions {
 struct ShardedSlice {
   struct Parameter {
     std::string name;  ///< in the wrapped module
-    std::vector<int64_t> sizes;
+    std::vector<int64_t> sizes, strides;
     int64_t offset = 0;  ///< in the flat buffer, in elements
     int64_t numel = 0;   ///< consecutive elements, in the order of the parameter's memory
   };
@@ -57,6 +57,8 @@ class FullyShardedDataParallelBase : public nn::Module {
   /// another order. Throws Error unless norm_type is positive.
   double clip_grad_norm_(double max_norm, double norm_type = 2);
   const std::shared_ptr<ProcessGroup>& process_group() const { return group_; }
+  /// The wrapped module.
+  const nn::Module& wrapped() const { return *wrapped_; }
 
   /// While alive, backward passes leave whole gradients on this process, which take memory for all parameters. The first
   /// pass whose forward runs afterwards averages their sum. Guards nest; the model must outlive them.

@@ -25,27 +25,12 @@ std::string description(const nn::Module& module) {
   return out;
 }
 
-constexpr int64_t kLongest = 1 << 20;  // bytes of a description that are exchanged
+constexpr int64_t kLongest = 1 << 20;  // bytes of a text that are exchanged
 
 Tensor gather_numbers(ProcessGroup& group, int64_t number) {
   Tensor own = empty({1, 1}, kLong);
   own.data_ptr<int64_t>()[0] = number;
   return gather_rows(group, own).view({group.size()});
-}
-
-// Every rank's string, in rank order.
-std::vector<std::string> exchange(ProcessGroup& group, const std::string& text) {
-  const auto size = static_cast<int64_t>(text.size());
-  const Tensor sizes = gather_numbers(group, std::min(size, kLongest));
-  const int64_t longest = std::clamp<int64_t>(sizes.max().item<int64_t>(), 1, kLongest);
-  Tensor bytes = zeros({1, longest}, kByte);
-  std::memcpy(bytes.data_ptr(), text.data(), static_cast<std::size_t>(std::min(size, longest)));
-  const Tensor all = gather_rows(group, bytes);
-  std::vector<std::string> out;
-  for (int i = 0; i < group.size(); ++i)
-    out.emplace_back(static_cast<const char*>(all.data_ptr()) + i * longest,
-                     static_cast<std::size_t>(std::clamp<int64_t>(sizes.data_ptr<int64_t>()[i], 0, longest)));
-  return out;
 }
 
 // The first line in which the descriptions differ, from each.
@@ -63,13 +48,27 @@ std::string difference(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+std::vector<std::string> exchange_texts(ProcessGroup& group, const std::string& text) {
+  const auto size = static_cast<int64_t>(text.size());
+  const Tensor sizes = gather_numbers(group, std::min(size, kLongest));
+  const int64_t longest = std::clamp<int64_t>(sizes.max().item<int64_t>(), 1, kLongest);
+  Tensor bytes = zeros({1, longest}, kByte);
+  std::memcpy(bytes.data_ptr(), text.data(), static_cast<std::size_t>(std::min(size, longest)));
+  const Tensor all = gather_rows(group, bytes);
+  std::vector<std::string> out;
+  for (int i = 0; i < group.size(); ++i)
+    out.emplace_back(static_cast<const char*>(all.data_ptr()) + i * longest,
+                     static_cast<std::size_t>(std::clamp<int64_t>(sizes.data_ptr<int64_t>()[i], 0, longest)));
+  return out;
+}
+
 // Hashes are compared first, because they are short.
 void compare_models(ProcessGroup& group, const nn::Module& module, const char* caller) {
   const std::string text = description(module);
   const Tensor hashes = gather_numbers(group, static_cast<int64_t>(std::hash<std::string>{}(text)));
   const int64_t* hash = hashes.data_ptr<int64_t>();
   if (std::all_of(hash, hash + group.size(), [&](int64_t h) { return h == hash[0]; })) return;
-  const std::vector<std::string> all = exchange(group, text);
+  const std::vector<std::string> all = exchange_texts(group, text);
   for (int i = 1; i < group.size(); ++i) {
     const auto at = static_cast<std::size_t>(i);
     if (all[at] == all[0]) continue;

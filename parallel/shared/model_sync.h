@@ -15,6 +15,9 @@ void compare_models(ProcessGroup& group, const nn::Module& module, const char* c
 /// Returns the rows of all ranks, [P·n, …]. `row` [n, …] and the result are on the CPU with every backend.
 Tensor gather_rows(ProcessGroup& group, const Tensor& row);
 
+/// Every rank's text, in the order of the ranks; of longer ones the first MB.
+std::vector<std::string> exchange_texts(ProcessGroup& group, const std::string& text);
+
 /// Tensors packed into flat buffers on `device`. A buffer has one dtype and about `bytes`, or one larger tensor.
 class Coalesced {
  public:
