@@ -197,6 +197,10 @@ Tensor SavedTensor::unpack(const Node& owner) const {
     const IntrusivePtr<PackedTensor> packed = packed_;
     lock.unlock();  // hooks may take their time, and unpack others
     const Tensor tensor = packed->unpack(owner);
+    // Hooks may have kept the tensor itself.
+    if (tandem::detail::is_released(*tensor.storage())) [[unlikely]]
+      tandem::detail::restore_values(*tensor.storage());
+    tandem::detail::follow_storage(*tensor.impl());
     lock.lock();
     return with_history(tensor, owner);
   }
@@ -206,10 +210,10 @@ Tensor SavedTensor::unpack(const Node& owner) const {
           "graph twice");
     return {};
   }
-  if (tandem::detail::is_released(*tensor_.storage())) [[unlikely]] {
-    const Storage storage = tensor_.storage();
+  if (const Storage& storage = tensor_.storage(); tandem::detail::is_released(*storage)) [[unlikely]] {
+    const Storage held = storage;
     lock.unlock();  // other processes may have to take part
-    tandem::detail::restore_values(*storage);
+    tandem::detail::restore_values(*held);
     lock.lock();
     check(tensor_.defined(), owner.label(), ": the graph was freed meanwhile");
   }
