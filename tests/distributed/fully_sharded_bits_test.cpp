@@ -123,6 +123,15 @@ TEST_CASE("GPT-2, whose head shares the weight of its embedding") {
   compare(2, small_gpt2, gpt2_loss, adam());
 }
 
+TEST_CASE("half precision in forward") {
+  if (!available()) return;
+  const Loss loss = [](const Forward& forward, int rank, int step) {
+    const autocast::AutocastGuard guard(kCPU, kBFloat16);
+    return gpt2_loss(forward, rank, step);
+  };
+  compare(2, small_gpt2, loss, adam(), 4);
+}
+
 TEST_CASE("a residual network with batch normalisation") {
   if (!available()) return;
   compare(2, small_resnet, resnet_loss, sgd(), 3);
@@ -157,6 +166,16 @@ TEST_CASE("checkpointed units, segments of several units and parts of a unit") {
     compare(
         size, [] { return nn::Sequential(Inner(), Inner(), nn::Linear(7, 3)); }, vector_loss, adam(), 4);
   }
+  // Once the second layer of a block has its gradients, the block is freed, although the frozen first one needs its
+  // weight for the gradient of its input.
+  const auto half_frozen = [] {
+    auto net = blocks<ByBlock>();
+    for (std::size_t i = 1; i < 4; ++i)
+      for (const Tensor& p : net->blocks->template ptr<nn::SequentialImpl>(i)->ptr(0)->parameters())
+        p.requires_grad_(false);
+    return net;
+  };
+  compare(2, half_frozen, vector_loss, adam(), 4);
   // The whole model.
   compare(
       2, blocks<Plainly>,
@@ -164,6 +183,15 @@ TEST_CASE("checkpointed units, segments of several units and parts of a unit") {
         return vector_loss([&](const Tensor& x) { return utils::checkpoint(forward, x.requires_grad_()); }, rank, step);
       },
       adam(), 4);
+}
+
+TEST_CASE("saved tensors that go through hooks") {
+  if (!available()) return;
+  const Loss loss = [](const Forward& forward, int rank, int step) {
+    const autograd::SavedTensorHooksGuard guard(autograd::save_on_cpu());
+    return gpt2_loss(forward, rank, step);
+  };
+  compare(2, small_gpt2, loss, adam(), 4);
 }
 
 }  // namespace tandem::distributed
