@@ -1,5 +1,6 @@
 // Checkpoints of FullyShardedDataParallel.
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 
@@ -288,6 +289,38 @@ TEST_CASE("when a process cannot write, the old checkpoint stays and nothing els
     for (const auto& item : after.tensors) CHECK(identical(item.value(), before.tensors[item.key()]));
     CHECK(load_error(folder / "saved") == "");
   }
+}
+
+TEST_CASE("when a file does not fit on the disk, the old checkpoint stays and nothing else") {
+  if (!available()) return;
+  const TempFolder folder;
+  std::vector<std::string> errors(2);
+  on_ranks(2, [&](const GroupPtr& group) {
+    FullyShardedDataParallel<nn::SequentialImpl> model(nn::Sequential(nn::Linear(64, 64), nn::Linear(4, 4)), on(group));
+    save_checkpoint(*model, folder / "saved");
+    const auto before = model->gather_parameters();
+    {
+      const NoGradGuard no_grad;
+      for (Tensor slice : model->parameters()) slice.add_(1);
+    }
+    rlimit limit{};
+    if (group->rank() == 0) {  // of the process; the second file fits
+      REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
+      const rlimit small{4000, limit.rlim_max};
+      REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+    }
+    group->barrier()->wait();
+    errors[static_cast<std::size_t>(group->rank())] =
+        test::error_of([&] { save_checkpoint(*model, folder / "saved"); });
+    if (group->rank() == 0) REQUIRE(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    group->barrier()->wait();
+    CHECK(folder.entries() == 1);
+    load_checkpoint(*model, folder / "saved");
+    for (const auto& [name, value] : model->gather_parameters()) CHECK(identical(value, before[name]));
+  });
+  CHECK(errors[0] == errors[1]);
+  CHECK_MESSAGE(says(errors[0], "save_checkpoint: rank 0: cannot write "), errors[0]);
+  CHECK_MESSAGE(says(errors[0], "model-00001-of-00002.safetensors: File too large"), errors[0]);
 }
 
 TEST_CASE("what a killed process has left is not read, and removed by the next checkpoint") {
