@@ -11,6 +11,7 @@
 
 #include "tandem/nn/any_value.h"
 #include "tandem/nn/call.h"
+#include "tandem/nn/child_observer.h"
 
 namespace tandem::nn {
 
@@ -119,6 +120,16 @@ void Module::check_child(const std::string& name, const Module& module) const {
        "store a raw or weak pointer to a parent instead of registering it");
 }
 
+namespace {
+
+thread_local detail::ChildObserver* observer = nullptr;
+
+}  // namespace
+
+detail::ChildObserver::ChildObserver() : outer_(observer) { observer = this; }
+detail::ChildObserver::~ChildObserver() { observer = outer_; }
+detail::ChildObserver* detail::ChildObserver::current() { return observer; }
+
 void Module::add_child(std::string name, std::shared_ptr<Module> module) {
   detail::check_name("Submodule", name);
   check(module != nullptr, "Submodule '", name, "' must not be empty");
@@ -126,8 +137,11 @@ void Module::add_child(std::string name, std::shared_ptr<Module> module) {
         "' already defined as a parameter or a buffer");
   check_child(name, *module);
   const std::shared_ptr<Module> kept = module;
-  const std::lock_guard lock(detail::ModuleTree::mutex);
-  link(*children_.insert(std::move(name), std::move(module)));
+  {
+    const std::lock_guard lock(detail::ModuleTree::mutex);
+    link(*children_.insert(std::move(name), std::move(module)));
+  }
+  if (observer != nullptr) observer->added(*this, *kept);
 }
 void Module::set_child(const std::string& name, std::shared_ptr<Module> module) {
   check(module != nullptr, "Submodule '", name, "' must not be empty");

@@ -142,4 +142,19 @@ void FlatPart::finish_reduction() {
   mean_.reset();
 }
 
+std::vector<std::unique_ptr<FlatPart>> cut_parameters(std::vector<std::pair<std::string, Tensor>> parameters,
+                                                      const std::shared_ptr<ProcessGroup>& group) {
+  std::vector<std::unique_ptr<FlatPart>> parts;
+  while (!parameters.empty()) {
+    const Tensor first = parameters[0].second;
+    std::vector<std::pair<std::string, Tensor>> alike, others;
+    for (auto& each : parameters)
+      (each.second.dtype() == first.dtype() && each.second.requires_grad() == first.requires_grad() ? alike : others)
+          .push_back(std::move(each));
+    parts.push_back(std::make_unique<FlatPart>(std::move(alike), group));
+    parameters = std::move(others);
+  }
+  return parts;
+}
+
 }  // namespace tandem::distributed

@@ -1,6 +1,7 @@
 // The parameters of a unit that share a dtype, as one flat buffer of which each rank keeps a slice. Internal to
 // FullyShardedDataParallel.
 #pragma once
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,5 +71,9 @@ class FlatPart {
   Tensor gradients_, mean_;
   std::vector<char> arrived_;
 };
+
+/// A part for each dtype among the trained parameters and among the frozen ones.
+std::vector<std::unique_ptr<FlatPart>> cut_parameters(std::vector<std::pair<std::string, Tensor>> parameters,
+                                                      const std::shared_ptr<ProcessGroup>& group);
 
 }  // namespace tandem::distributed

@@ -7,6 +7,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/core/memory_format.h"
 #include "tandem/parallel/fully_sharded/fully_sharded_data_parallel_base.h"
+#include "tandem/parallel/fully_sharded/sharded_construction.h"
 #include "tandem/parallel/fully_sharded/unit_schedule.h"
 #include "tandem/parallel/shared/model_sync.h"
 
@@ -14,8 +15,6 @@ namespace tandem::distributed {
 namespace {
 
 constexpr const char* kName = "FullyShardedDataParallel";
-
-using Named = std::vector<std::pair<std::string, Tensor>>;
 
 void check_parameters(const ProcessGroup& group, const nn::Module& module) {
   const auto parameters = module.named_parameters();
@@ -29,19 +28,12 @@ void check_parameters(const ProcessGroup& group, const nn::Module& module) {
 }
 
 std::vector<ShardedUnit> cut(nn::Module& module, const UnitRule& rule, const std::shared_ptr<ProcessGroup>& group) {
+  ShardedConstruction* const construction = ShardedConstruction::current();
   std::vector<ShardedUnit> out;
   for (PlannedUnit& planned : plan_units(module, rule)) {
-    ShardedUnit unit{planned.name, planned.module, {}};
-    while (!planned.parameters.empty()) {
-      const Tensor first = planned.parameters[0].second;
-      Named alike, others;
-      for (auto& each : planned.parameters)
-        (each.second.dtype() == first.dtype() && each.second.requires_grad() == first.requires_grad() ? alike : others)
-            .push_back(std::move(each));
-      unit.parts.push_back(std::make_unique<FlatPart>(std::move(alike), group));
-      planned.parameters = std::move(others);
-    }
-    out.push_back(std::move(unit));
+    if (construction != nullptr) construction->gather(planned.parameters, group);
+    out.push_back({planned.name, planned.module, cut_parameters(std::move(planned.parameters), group)});
+    if (construction != nullptr) construction->release();
   }
   return out;
 }

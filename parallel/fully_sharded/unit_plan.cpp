@@ -14,8 +14,6 @@ namespace {
 bool is_list(const nn::Module& module) {
   return module.as<nn::ModuleList>() != nullptr || module.as<nn::ModuleDictImpl>() != nullptr;
 }
-bool is_container(const nn::Module& module) { return is_list(module) || module.as<nn::SequentialImpl>() != nullptr; }
-
 struct Planner {
   using Chain = std::vector<std::size_t>;  // units from the root to a module
   struct Owned {
@@ -65,6 +63,8 @@ struct Planner {
 };
 
 }  // namespace
+
+bool is_container(const nn::Module& module) { return is_list(module) || module.as<nn::SequentialImpl>() != nullptr; }
 
 std::vector<PlannedUnit> plan_units(nn::Module& root, const UnitRule& rule) {
   Planner planner{rule};

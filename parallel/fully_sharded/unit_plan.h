@@ -18,6 +18,9 @@ struct PlannedUnit {
   std::vector<std::pair<std::string, Tensor>> parameters;  // with their first names in the root
 };
 
+/// Whether the children of a module are blocks: a Sequential, a ModuleList or a ModuleDict.
+bool is_container(const nn::Module& module);
+
 /// The root's unit comes first, then those of other modules with parameters, in the order of the tree. A parameter is in
 /// the unit of the innermost module that contains all its owners and is a unit. Without a rule the blocks of a
 /// Sequential, a ModuleList or a ModuleDict are units, but not those within them.

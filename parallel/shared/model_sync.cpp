@@ -98,7 +98,7 @@ Coalesced::Coalesced(const std::vector<Tensor>& tensors, int64_t bytes, Device d
     int64_t filled = 0, elements = 0;
     for (std::size_t i = first; i < tensors.size() && filled < bytes; ++i) {
       const Tensor& t = tensors[i];
-      if (taken[i] || t.dtype() != tensors[first].dtype()) continue;
+      if (taken[i] || t.dtype() != tensors[first].dtype() || t.numel() == 0) continue;  // nothing to copy
       taken[i] = 1;
       filled += static_cast<int64_t>(t.nbytes());
       elements += t.numel();

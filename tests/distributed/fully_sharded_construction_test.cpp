@@ -1,0 +1,138 @@
+// ShardedConstruction: the values of the whole model in the memory of its largest unit.
+#include <doctest/doctest.h>
+
+#include "tandem/core/memory/cpu_allocator.h"
+#include "tandem/models/gpt2.h"
+#include "tandem/models/resnet.h"
+#include "tandem/nn/init.h"
+#include "tandem/parallel/fully_sharded/checkpoint_files.h"
+#include "tandem/parallel/fully_sharded/sharded_construction.h"
+#include "tandem/tests/distributed/fully_sharded.h"
+#include "tandem/tests/temp_folder.h"
+
+namespace tandem::distributed {
+namespace {
+
+using testing::identical;
+using Sequential = FullyShardedDataParallel<nn::SequentialImpl>;
+
+models::GPT2LMHeadModel small_gpt2() {
+  return models::GPT2LMHeadModel(models::GPT2Options().vocab_size(37).n_positions(16).n_embd(24).n_layer(3).n_head(3));
+}
+Tensor gpt2_loss(const Forward& forward, int rank, int step) {
+  const GeneratorGuard guard{Generator(static_cast<uint64_t>(100 * step + rank + 1))};
+  const Tensor tokens = randint(37, {2, 11}, kLong);
+  return nn::functional::cross_entropy(forward(tokens.narrow(1, 0, 10)).reshape({-1, 37}),
+                                       tokens.narrow(1, 1, 10).reshape({-1}));
+}
+
+// Containers in blocks in containers, a parameter of two blocks, another dtype and a frozen block.
+struct Twice : nn::Module {
+  explicit Twice(const Tensor& shared) { weight = register_parameter("weight", shared); }
+  Tensor forward(const Tensor& x) { return nn::functional::linear(x, weight); }
+  Tensor weight;
+};
+nn::Sequential nested() {
+  nn::Sequential net;
+  nn::Linear shared(7, 7);
+  net->push_back(shared);
+  net->push_back(nn::Sequential(nn::Linear(7, 9), nn::Sequential(nn::Tanh(), nn::Linear(9, 7)),
+                                nn::LayerNorm(nn::LayerNormOptions({7}))));
+  nn::Linear frozen(7, 7);
+  frozen->bias.requires_grad_(false);
+  net->push_back(frozen);
+  net->push_back(std::make_shared<Twice>(shared->weight));
+  return net;
+}
+Tensor vector_loss(const Forward& forward, int rank, int step) {
+  const GeneratorGuard guard{Generator(static_cast<uint64_t>(100 * step + rank + 1))};
+  return forward(randn({5, 7})).pow(2).mean();
+}
+
+// Trains for three steps; also returns the next random number.
+template <class Make>
+std::pair<Trained, double> run(const GroupPtr& group, const Make& make, const Loss& loss, bool sharded) {
+  std::unique_ptr<ShardedConstruction> parts;
+  if (sharded) parts = std::make_unique<ShardedConstruction>(group);
+  double next = 0;
+  const auto then_draw = [&] {
+    auto net = make();
+    if (sharded) {
+      std::size_t elements = 0;
+      for (const Tensor& p : net->parameters()) elements += p.numel() > 0;
+      CHECK(elements < net->parameters().size());
+    }
+    next = rand({1}).template item<double>();
+    return net;
+  };
+  Trained trained = train_sharded(group, then_draw, loss, adam(), 3);
+  return {std::move(trained), next};
+}
+
+template <class Make>
+void compare(const Make& make, const Loss& loss) {
+  for (const int size : {1, 2, 3})
+    on_ranks(size, [&](const GroupPtr& group) {
+      const auto expected = run(group, make, loss, false), result = run(group, make, loss, true);
+      check_same(result.first, expected.first);
+      CHECK(result.second == expected.second);
+    });
+}
+
+}  // namespace
+
+TEST_CASE("the values, the following random numbers and the training of the whole model") {
+  if (!available()) return;
+  compare(small_gpt2, gpt2_loss);
+  compare(nested, vector_loss);
+}
+
+TEST_CASE("no process holds the whole") {
+  if (!available()) return;
+  constexpr int64_t kWidth = 100, kLayers = 64, kUnit = 4 * (kWidth * kWidth + kWidth), kWhole = kLayers * kUnit;
+  constexpr int kRanks = 4;
+  const int64_t before = memory_stats(kCPU).current_bytes;
+  on_ranks(kRanks, [&](const GroupPtr& group) {
+    group->barrier()->wait();
+    if (group->rank() == 0) reset_peak_memory_stats(kCPU);
+    group->barrier()->wait();
+    const ShardedConstruction parts(group);
+    nn::Sequential net;
+    for (int i = 0; i < kLayers; ++i) net->push_back(nn::Linear(kWidth, kWidth));
+    const Sequential model(net, {.process_group = group});
+    group->barrier()->wait();
+  });
+  // The slices, the part of a unit that is cut from them once more, and the units that are built or gathered.
+  CHECK(memory_stats(kCPU).peak_bytes - before <= kWhole * 11 / 10 + kRanks * 6 * kUnit);
+  CHECK(memory_stats(kCPU).peak_bytes - before < 2 * kWhole);
+}
+
+TEST_CASE("values from a checkpoint") {
+  if (!available()) return;
+  const test::TempFolder folder;
+  on_ranks(2, [&](const GroupPtr& group) {
+    FullyShardedDataParallel<models::GPT2LMHeadModel::ContainedType> model(small_gpt2(), {.process_group = group});
+    save_checkpoint(*model, folder / "saved");
+    const auto expected = model->gather_parameters();
+    const ShardedConstruction parts(group);
+    FullyShardedDataParallel<models::GPT2LMHeadModel::ContainedType> other(small_gpt2(), {.process_group = group});
+    load_checkpoint(*other, folder / "saved");
+    for (const auto& [name, value] : other->gather_parameters()) CHECK(identical(value, expected[name]));
+  });
+}
+
+TEST_CASE("parameters that are changed after their block was added, and another group, are refused") {
+  if (!available()) return;
+  on_ranks(2, [&](const GroupPtr& group) {
+    const ShardedConstruction parts(group);
+    nn::Sequential net(nn::Linear(4, 4), nn::Linear(4, 4));
+    nn::init::normal_(net->ptr<nn::LinearImpl>(1)->weight);
+    CHECK_THROWS_WITH(Sequential(net, {.process_group = group}),
+                      doctest::Contains("parameter 1.weight, or another one of its block, was changed"));
+    const auto again = group->new_group({0, 1});
+    CHECK_THROWS_WITH(Sequential(nn::Sequential(nn::Linear(4, 4)), {.process_group = again}),
+                      doctest::Contains("built in another group"));
+  });
+}
+
+}  // namespace tandem::distributed
