@@ -18,7 +18,7 @@ import typing
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # The first pattern that matches a path names the folders in tests/ whose tests it runs. Blanks separate patterns.
 FOLDERS = [
-    ("README.md docs/porting.md docs/guide/* examples/README.md docs/reference/* docs/results/* docs/site.py", "guide"),
+    ("README.md docs/porting.md docs/guide/* examples/README.md docs/reference/* docs/results/* docs/*.py", "guide"),
     ("*.md docs/* *meson.build", ""),  # the sources that a meson.build adds come with it
     ("core/cpu/*", "core ops"),
     ("core/backend/* core/formulas/*", "core autograd ops"),

@@ -236,21 +236,28 @@ do_fuzz() {
   [ "$failed" = 0 ]
 }
 
+# Whether MkDocs, its theme Material and Doxygen are installed, from Debian or from elsewhere.
+has_docs_tools() { command -v doxygen && [[ $(mkdocs build --help 2>/dev/null) =~ [^a-z]material[^a-z] ]]; } >/dev/null
+
+# The site of guide and reference in build/docs/html; with --serve, on a port of this machine until Ctrl-C.
 do_docs() {
-  need docs doxygen
-  local sources=$build/docs/include/tandem folders pages
-  rm -rf "$build/docs/html"
-  mkdir -p "$build/docs/include"
-  ln -sfn "$root" "$sources"  # sources include "tandem/..."
+  local site=$build/docs inputs
+  [[ $# = 0 || ($1 = --serve && $# -le 2 && ${2:-0} =~ ^[0-9]+$) ]] || stop "usage: ./run docs [--serve [PORT]]"
+  has_docs_tools || need docs "doxygen mkdocs-material"
+  has_docs_tools || stop "docs needs Doxygen and MkDocs with the theme Material; on Debian: apt-get install doxygen" \
+    "mkdocs-material; elsewhere, in a virtual environment: pip install mkdocs-material"
+  mkdir -p "$site/include"
+  ln -sfn "$root" "$site/include/tandem"  # sources include "tandem/..."
   cd "$root" || exit
-  folders=$(find core autograd nn datasets parallel models onnx -maxdepth 0 -printf "$sources/%p ")
-  pages=$(python3 docs/site.py pages | xargs) || exit
-  # Descriptions come before the lists of members.
-  doxygen -l - | sed '/<class>/,/<\/class>/{/<detaileddescription/d
-    s|<briefdescription.*|<includes visible="yes"/> <detaileddescription title="Description"/>|;t;/<includes/d}
-    s|type="mainpage" visible="yes" title=""|type="mainpage" visible="yes" title="Guide"|' >"$build/docs/layout.xml"
-  INPUTS="$pages $folders" OUTPUT=$build/docs doxygen docs/Doxyfile &&
-    python3 docs/site.py check "$build/docs/html" && echo "$build/docs/html/index.html"
+  rm -rf "$site/xml" "$site/html"
+  inputs=$(python3 docs/site.py headers | sed "s|^|$site/include/tandem/|" | tr '\n' ' ') || exit
+  INPUTS="$inputs docs/reference" OUTPUT=$site doxygen docs/Doxyfile || exit
+  python3 docs/site.py pages "$site/xml" "$site/pages" || exit
+  SITE_PAGES=$site/pages SITE_HTML=$site/html SITE_VERSION="Tandem $(sed -n "s/^  version: '\(.*\)',/\1/p" meson.build)" \
+    mkdocs build -f "$site/pages.yml" >"$site/mkdocs.log" 2>&1 || { grep -v '^INFO' "$site/mkdocs.log" >&2; exit 1; }
+  python3 docs/site.py finish "$site/html" || exit
+  echo "$site/html/index.html"
+  [ $# = 0 ] || exec python3 -m http.server --bind 127.0.0.1 --directory "$site/html" "${2:-8000}"
 }
 
 # Packages for Debian and Ubuntu in build-package/debs. --test installs them, with nothing but what they depend on, into

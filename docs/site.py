@@ -1,155 +1,143 @@
 #!/usr/bin/env python3
-"""Prepares pages for Doxygen and checks its output (./run docs).
+"""Prepares the pages of the site for MkDocs, and checks what it made of them (./run docs).
 
-    site.py pages            prints the pages in the tree's order, that in which the guide's index links to the guide's
-                             pages; ends with an error if one of them links to a file that is not there
-    site.py page FILE        prints a page for Doxygen: headings have GitHub's anchors, links lead to Doxygen's pages
-    site.py check HTML       ends with an error if a page in the folder HTML leads to a file or anchor that is not there
-
-Links to other files of the repository lead to copies of them in HTML/files, which `check` makes.
+    site.py headers            prints the public headers: those that packaging/meson.build installs
+    site.py pages XML FOLDER   writes the pages to FOLDER: the Markdown files, in the places that they have in the
+                               repository; files that they show or link to, as pages if they are text; and the reference,
+                               from Doxygen's XML. FOLDER.yml is docs/mkdocs.yml, with the reference's areas
+    site.py finish HTML        makes what MkDocs wrote to the folder HTML smaller, and ends with an error if a page there
+                               leads to a file or anchor that is not there, or needs something from another server
 """
 import glob
 import html
+import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import urllib.parse
 
+import reference_pages
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LINK = re.compile(r"(?P<picture>!?)\[(?P<text>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?P<target>[^()\s]+)\)")
-CODE = re.compile(r"(?<!`)(`+)(?!`)(?:(?!\n\s*\n).)*?(?<!`)\1(?!`)", re.S)
-BLOCK = re.compile(r"^ *(```+|~~~+)[^\n]*\n.*?^ *\1 *$", re.S | re.M)
-BOLD = re.compile(r"\*\*(?=\S)((?:(?!\n\s*\n|\*\*).)+)(?<=\S)\*\*", re.S)
-PLACE = re.compile("\0(\\d+)\0")  # of code, while links are replaced
-HEADING = re.compile(r"^(#+) +(.*?) *#*$", re.M)
-
-
-def page_id(path):
-    """docs/guide/tool.md: guide_tool"""
-    name = os.path.relpath(path, ROOT).removesuffix(".md").removeprefix("docs/")
-    return re.sub(r"\W", "_", name).lower()
-
-
-def slug(heading):
-    """The anchor that GitHub gives a heading."""
-    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
-    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
-
-
-def anchor(path, name):
-    return page_id(path) + "-" + name
-
-
-class Page:
-    def __init__(self, path):
-        self.path = os.path.join(ROOT, path)
-
-    def target(self, link):
-        """Doxygen's name of the target, and whether it is one of pages()."""
-        name, _, part = link.partition("#")
-        path = os.path.normpath(os.path.join(os.path.dirname(self.path), urllib.parse.unquote(name))) if name else self.path
-        if not os.path.exists(path):
-            sys.exit(f"{os.path.relpath(self.path, ROOT)}: the link leads to {link}, which is not there")
-        if os.path.isdir(path) or re.fullmatch(r"(docs/.*|examples/)?[^/]*\.md", os.path.relpath(path, ROOT)):
-            return anchor(path, part) if part else page_id(path), True
-        return "files/" + os.path.relpath(path, ROOT), False
-
-    def link(self, match):
-        target = match["target"]
-        if re.match(r"[a-z]+:", target):
-            return match[0]
-        name, page = self.target(target)
-        if match["picture"]:
-            return f"![{match['text']}]({os.path.basename(target)})"
-        if not page:
-            return f"[{match['text']}]({name})"
-        # In the text of such a link, Doxygen shows backticks, and a new line spoils the next link.
-        text = PLACE.sub(lambda place: self.codes[int(place[1])].strip("`"), match["text"])
-        return f"[{' '.join(text.split())}](@ref {name})"
-
-    def heading(self, match):
-        first = match[1] == "#" and not self.titled
-        self.titled |= first
-        name = page_id(self.path) if first else anchor(self.path, slug(match[2]))
-        # Doxygen shows code in headings as <tt>, and would make a dash of two of them.
-        text = match[2].replace("`", "").replace("--", r"\--")
-        return f"{match[1]} {text} {{#{name}}}"
-
-    def place(self, code):
-        # Between single backticks, quotation marks are special to Doxygen.
-        self.codes.append(f"`{code[0]}`" if code[1] == "`" else code[0])
-        return f"\0{len(self.codes) - 1}\0"
-
-    def prose(self, text):
-        """Text outside of blocks of code; what is in `code` stays."""
-        self.codes = []
-        text = CODE.sub(self.place, HEADING.sub(self.heading, text))
-        text = LINK.sub(self.link, text if self.path.endswith(".dox") else text.replace("@", "\\@"))
-        text = BOLD.sub(r"<b>\1</b>", text)  # Doxygen does not see it around code
-        return PLACE.sub(lambda place: self.codes[int(place[1])], text)
-
-    def convert(self, text):
-        self.titled, end, parts = False, 0, []
-        for block in BLOCK.finditer(text):
-            parts += [self.prose(text[end:block.start()]), block[0]]
-            end = block.end()
-        return "".join(parts) + self.prose(text[end:])
+LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]\()([^()\s#]+)(#[^()\s]*)?\)")
+CODE = re.compile(r"^ *(?P<fence>```+|~~~+)[^\n]*\n.*?^ *(?P=fence) *$|(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)", re.S | re.M)
+PICTURES = (".png", ".svg")
 
 
 def read(path):
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+    with open(path, encoding="utf-8") as file:
         return file.read()
 
 
-def pages():
-    found = [path for pattern in ("*.md", "examples/*.md", "docs/**/*.md", "docs/**/*.dox")
-             for path in sorted(glob.glob(pattern, root_dir=ROOT, recursive=True))]
-    linked = ["docs/guide/" + link["target"].partition("#")[0] for link in LINK.finditer(read("docs/guide/index.md"))]
-    first = ["docs/guide/index.md"] + [page for page in linked if page in found]
-    first += [page for page in found if page.startswith("docs/guide/")]
-    first += [page for page in ("docs/reference/layers.dox", "README.md", "examples/README.md") if page in found]
-    return list(dict.fromkeys(first + found))
+def write(path, text):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
-def check(folder):
-    names, links, unresolved = {}, [], []
-    for name in sorted(os.listdir(folder)):
-        if not name.endswith(".html"):
+def headers():
+    with open(f"{ROOT}/packaging/meson.build", encoding="utf-8") as file:
+        text = file.read()
+    patterns = re.findall("'([^']*)'", re.search(r"foreach pattern : \[(.*?)\]", text, re.S)[1])
+    folders = re.search(r"find (.*?) compat \*\.h", text)[1].split()
+    hidden = [word for pattern in patterns for word in ("-not", "-path", pattern)]
+    return subprocess.run(["find", *folders, "tandem.h", "testing.h", "-name", "*.h", *hidden], cwd=ROOT, check=True,
+                          capture_output=True, text=True).stdout.split()
+
+
+class Pages:
+    def __init__(self, folder):
+        self.folder, self.missing = folder, []
+
+    def add(self, path):
+        """Writes a page, and the files that it links to."""
+        codes = []  # hidden while links are replaced
+
+        def hide(code):
+            codes.append(code[0])
+            return f"\0{len(codes) - 1}\0"
+
+        text = CODE.sub(hide, read(os.path.join(ROOT, path)))
+        text = LINK.sub(lambda link: f"{link[1]}{self.target(path, link[2])}{link[3] or ''})", text)
+        write(os.path.join(self.folder, path), re.sub("\0(\\d+)\0", lambda place: codes[int(place[1])], text))
+
+    def target(self, page, link):
+        path = os.path.normpath(os.path.join(os.path.dirname(page), urllib.parse.unquote(link)))
+        source, copy = os.path.join(ROOT, path), os.path.join(self.folder, path)
+        if ":" in link or path.endswith(".md") and os.path.exists(source):
+            return link
+        if os.path.isdir(source):
+            return link.rstrip("/") + "/README.md"
+        if not os.path.exists(source):
+            self.missing.append(f"{page}: the link leads to {link}, which is not there")
+        elif path.endswith(PICTURES):
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            shutil.copyfile(source, copy)
+        else:
+            kind = path.rpartition(".")[2] if "." in path else "text"
+            write(copy + ".md", f"# {path}\n\n````{kind}\n{read(source)}````\n")
+            return link + ".md"
+        return link
+
+
+def write_pages(xml, folder):
+    shutil.rmtree(folder, ignore_errors=True)
+    pages = Pages(folder)
+    for pattern in ("*.md", "docs/**/*.md", "examples/*.md"):
+        for path in sorted(glob.glob(pattern, root_dir=ROOT, recursive=True)):
+            pages.add(path)
+    if pages.missing:
+        sys.exit("\n".join(pages.missing))
+    shutil.copyfile(f"{ROOT}/docs/site.css", f"{folder}/site.css")
+    for name, text in reference_pages.Reference(xml, ROOT).pages.items():
+        write(f"{folder}/{name}.md", text)
+    areas = "".join(f"      - {area[0]}: {reference_pages.area_page(area)}.md\n" for area in reference_pages.AREAS)
+    write(folder + ".yml", read(f"{ROOT}/docs/mkdocs.yml").rstrip() + "\n" + areas)
+
+
+def shrink(folder):
+    """Leaves out indentation, which is a quarter of the pages, the texts of whole pages, which the index of the search
+    has once more by section, and files of the theme for other languages and for debuggers."""
+    for path in glob.glob(folder + "/**/*.html", recursive=True):
+        parts = re.split(r"(<pre\b.*?</pre>|<script\b.*?</script>)", read(path), flags=re.S)
+        write(path, "".join(part if i % 2 else re.sub(r"\s*\n\s*", "\n", part) for i, part in enumerate(parts)))
+    index = json.loads(read(f"{folder}/search/search_index.json"))
+    for entry in index["docs"]:
+        if "#" not in entry["location"]:
+            entry["text"] = ""
+    write(f"{folder}/search/search_index.json", json.dumps(index, ensure_ascii=False, separators=(",", ":")))
+    for path in glob.glob(folder + "/assets/**/*.map", recursive=True):
+        os.remove(path)
+    shutil.rmtree(folder + "/assets/javascripts/lunr", ignore_errors=True)
+
+
+def mistakes(folder):
+    names, links = {}, []
+    for path in glob.glob(folder + "/**/*.html", recursive=True):
+        text, page = read(path), os.path.relpath(path, folder)
+        names[page] = set(re.findall(r'\b(?:id|name)="?([^"\s>]*)', text))
+        # The links of 404.html are those of a server's root.
+        links += [(page, *found) for found in re.findall(r'<(\w+)\b[^>]*?\b(?:href|src|data)="?([^"\s>]*)', text)
+                  if page != "404.html"]
+    for page, tag, link in links:
+        target, _, part = urllib.parse.unquote(html.unescape(link)).partition("#")
+        if re.match(r"[a-z]+:|//", target):
+            if tag != "a" and not target.startswith("data:"):
+                yield f"{page}: needs {link}"
             continue
-        text = read(os.path.join(folder, name))
-        names[name] = set(re.findall(r'\b(?:id|name)="([^"]*)"', text))
-        unresolved += [name] if re.search(r"[\\@]ref \w", text) else []
-        for target in re.findall(r'<[^>]*\b(?:href|src|data)="([^"]*)"', text):
-            if not re.match(r"[a-z]+:|//", target):
-                links.append((name, html.unescape(target)))
-    missing = {f"{name}: has @ref in its text" for name in unresolved}
-    for page, link in links:
-        target, _, part = link.partition("#")
-        target = urllib.parse.unquote(target.partition("?")[0]) or page
-        path = os.path.normpath(os.path.join(folder, target))
-        source = os.path.join(ROOT, target.removeprefix("files/"))
-        if target.startswith("files/") and not os.path.exists(path) and os.path.isfile(source):
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            shutil.copyfile(source, path)
-        # Doxygen 1.9.4 itself links to lists of private classes, which it does not write.
-        lost = part not in ("", "nested-classes") and target in names and part not in names[target]
-        if not os.path.exists(path) or lost:
-            missing.add(f"{page}: {link} is not there")
-    for line in sorted(missing):
-        print(line, file=sys.stderr)
-    sys.exit(f"{len(missing)} mistakes" if missing else 0)
+        target = os.path.normpath(os.path.join(os.path.dirname(page), target.partition("?")[0])) if target else page
+        if not os.path.exists(os.path.join(folder, target)) or part and part not in names.get(target, ()):
+            yield f"{page}: {link} is not there"
 
 
-def main():
-    if sys.argv[1] == "pages":
-        for page in pages():
-            Page(page).convert(read(page))
-            print(page)
-    elif sys.argv[1] == "page":
-        sys.stdout.write(Page(sys.argv[2]).convert(read(sys.argv[2])))
+if __name__ == "__main__":
+    if sys.argv[1] == "headers":
+        print("\n".join(headers()))
+    elif sys.argv[1] == "pages":
+        write_pages(*sys.argv[2:])
     else:
-        check(os.path.abspath(sys.argv[2]))
-
-
-main()
+        shrink(sys.argv[2])
+        bad = sorted(set(mistakes(sys.argv[2])))
+        sys.exit("\n".join([*bad, f"{len(bad)} mistakes"]) if bad else 0)

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Tests docs/site.py: what it makes of pages, and that it finds links that lead nowhere. Also whether
+"""Tests docs/site.py: what it makes of pages and of Doxygen's XML, and that it finds links that lead nowhere. Also whether
 docs/reference/layers.dox has the shapes of every layer, and docs/results/speed.svg shows what the pages beside it
 say.
 
     site_test.py     ends with the line "N passed, N failed"
 """
 import glob
+import json
 import os
 import re
 import shutil
@@ -35,46 +36,95 @@ def write(top, files):
 
 def run(top, *arguments):
     done = subprocess.run([sys.executable, "docs/site.py", *arguments], cwd=top, capture_output=True, text=True)
-    return done.returncode, done.stdout, done.stderr
+    return done.returncode, done.stdout + done.stderr
 
 
-def page(top, text, name="docs/guide/tool.md"):
+def read(top, name):
+    path = os.path.join(top, name)
+    if not os.path.isfile(path):
+        return None
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+XML = """<doxygen><compounddef id="{id}" kind="{kind}" prot="public"><compoundname>{name}</compoundname>{inside}
+<location file="{file}" line="{line}"/></compounddef></doxygen>"""
+MEMBER = """<memberdef kind="{kind}" id="{id}" prot="{prot}" static="no" explicit="no" virt="{virt}"><type>{type}</type>
+<name>{name}</name><argsstring>{arguments}</argsstring>{params}<briefdescription>{about}</briefdescription>
+<location file="{file}" line="{line}"/></memberdef>"""
+
+
+def member(name, line, about="", kind="function", prot="public", file="nn/net.h", type="Tensor", arguments="()", params="",
+           virt="non-virtual"):
+    return MEMBER.format(id="m" + name, kind=kind, prot=prot, file=file, type=type, name=name, arguments=arguments,
+                         params=params, about=about, line=line, virt=virt)
+
+
+def compound(id, kind, name, line, inside="", file="nn/net.h"):
+    return {f"xml/{id}.xml": XML.format(id=id, kind=kind, name=name, inside=inside, file=file, line=line)}
+
+
+def pages(top, text, name="docs/guide/tool.md"):
     write(top, {name: text})
-    return run(top, "page", name)[1]
+    return run(top, "pages", "xml", "out/pages")
 
 
 def test_pages(top):
-    write(top, {"docs/guide/index.md": "# Guide\n[B](b.md#x) [T](tool.md) [R](../../README.md)\n",
-                "docs/guide/a.md": "# A\n", "docs/guide/b.md": "# B\n", "README.md": "# R\n", "LICENSE": "l\n"})
-    expect("headings", page(top, "# The `tool --x`\n## A, b & c\n```sh\n# not a heading\n```\n"),
-           "# The tool \\--x {#guide_tool}\n## A, b & c {#guide_tool-a-b--c}\n```sh\n# not a heading\n```\n")
-    expect("links", page(top, "[a](a.md), [b](b.md#x-y), [r](../../README.md), [here](#a), [l](../../LICENSE), [w](https://w/)\n"),
-           "[a](@ref guide_a), [b](@ref guide_b-x-y), [r](@ref readme), [here](@ref guide_tool-a), [l](files/LICENSE), "
-           "[w](https://w/)\n")
-    expect("code", page(top, "`[a](a.md)` ``x`[a](a.md)`` u@h\n"), "``[a](a.md)`` ``x`[a](a.md)`` u\\@h\n")
-    expect("bold code", page(top, "**`a` b** `**c**`\n"), "<b>``a`` b</b> ``**c**``\n")
-    expect("links and code over two lines", page(top, "[a\nb](a.md) `c\n[a](a.md)` [a](a.md)\n"),
-           "[a b](@ref guide_a) ``c\n[a](a.md)`` [a](@ref guide_a)\n")
-    expect("a link with code", page(top, "[the `a`](a.md)\n"), "[the a](@ref guide_a)\n")
-    write(top, {"docs/p.svg": ""})
-    expect("pictures", page(top, "![p](../p.svg) [p](../p.svg)\n"), "![p](p.svg) [p](files/docs/p.svg)\n")
-    expect("a folder", page(top, "[r](../guide)\n"), "[r](@ref guide)\n")
-    expect("the order of the pages", run(top, "pages")[1].split(),
-           [f"docs/guide/{name}.md" for name in ("index", "b", "tool", "a")] + ["README.md"])
-    write(top, {"docs/guide/tool.md": "[x](gone.md)\n"})
-    expect("a link that leads nowhere", run(top, "pages")[0::2],
+    write(top, {"docs/guide/a.md": "# A\n", "docs/results/README.md": "# R\n", "LICENSE": "l\n", "x/y.cpp": "int y;\n",
+                "docs/p.svg": "<svg/>", "docs/mkdocs.yml": "nav:\n  - Reference:\n", "docs/site.css": "", **compound("layers", "page", "layers", 1)})
+    text = ("[a](a.md#x) [l](../../LICENSE) [y](../../x/y.cpp) [w](https://w/) [r](../results) ![p](../p.svg)\n"
+            "`[a](../../x/y.cpp)` [`a`\nb](../../x/y.cpp)\n```sh\n[a](gone.md)\n```\n")
+    expect("pages", pages(top, text), (0, ""))
+    expect("links", read(top, "out/pages/docs/guide/tool.md"),
+           text.replace("[l](../../LICENSE", "[l](../../LICENSE.md").replace("[y](../../x/y.cpp", "[y](../../x/y.cpp.md")
+           .replace("b](../../x/y.cpp", "b](../../x/y.cpp.md").replace("../results", "../results/README.md"))
+    expect("a file as a page", read(top, "out/pages/x/y.cpp.md"), "# x/y.cpp\n\n````cpp\nint y;\n````\n")
+    expect("a picture", read(top, "out/pages/docs/p.svg"), "<svg/>")
+    expect("the areas", "      - ONNX: reference/areas/onnx.md\n" in read(top, "out/pages.yml"), True)
+    expect("a link that leads nowhere", pages(top, "[x](gone.md)\n"),
            (1, "docs/guide/tool.md: the link leads to gone.md, which is not there\n"))
 
 
-def test_check(top):
-    write(top, {"html/a.html": '<a href="b.html#x">b</a><a href="files/LICENSE">l</a><img src="p.png"/><a href="https://w/">w</a>',
-                "html/b.html": '<a id="x"></a><a href="#x">x</a>', "html/p.png": "", "LICENSE": "l\n"})
-    expect("good links", run(top, "check", "html"), (0, "", ""))
-    with open(os.path.join(top, "html/files/LICENSE"), encoding="utf-8") as file:
-        expect("a file of the repository", file.read(), "l\n")
-    write(top, {"html/b.html": '<a id="y"></a><object data="gone.svg"></object>', "html/c.html": "@ref x"})
-    expect("bad links", run(top, "check", "html"),
-           (1, "", "a.html: b.html#x is not there\nb.html: gone.svg is not there\nc.html: has @ref in its text\n3 mistakes\n"))
+def test_reference(top):
+    header = "// The net: `Net`.\n//\n//   Net net;\n#pragma once\n\n" + "x\n" * 20
+    write(top, {"docs/mkdocs.yml": "nav:\n", "docs/site.css": "", "nn/net.h": header.replace("x\n" * 20, "x\n" * 9 + "\n" + "x\n" * 10),
+                **compound("layers", "page", "layers", 1),
+                **compound("holder", "class", "tandem::nn::Net", 12, '<basecompoundref prot="public">ModuleHolder&lt; NetImpl &gt;</basecompoundref>'),
+                **compound("net", "class", "tandem::nn::NetImpl", 6, "<sectiondef>" + member("to", 8, virt="virtual") + member("hidden", 9, prot="private") + member(
+                    "forward", 7, "<para>See <ref refid=\"holder\">Net</ref>, <computeroutput>a &lt; b</computeroutput>.</para>", arguments="(const Tensor &amp;x=0) const",
+                    params="<param><type>const Tensor &amp;</type><declname>x</declname><defval>0</defval></param>") + "</sectiondef>"),
+                **compound("space", "namespace", "tandem::nn", 1, "<sectiondef>" + member("relu_", 14) + member("relu", 13, "<para>max(0, x)</para>") +
+                           member("other", 16) + member("inner", 9, file="core/backend/table.h") + "</sectiondef>")})
+    expect("the reference", pages(top, "# T\n"), (0, ""))
+    text = read(top, "out/pages/reference/nn/net.md")
+    expect("the comment of the header", "<p>The net: <code>Net</code>.</p><pre><code>Net net;</code></pre>" in text, True)
+    expect("a class under its holder's name", "## nn::Net { #nn.Net }\n" in text and "class <b>nn::NetImpl</b>" in text, True)
+    expect("members in their order, with comments", re.findall(r"<pre><code>(Tensor.*?)</code></pre></div>(<div class=.about.*?</div>)?", text, re.S)[:1],
+           [("Tensor <b>forward</b>(const Tensor&amp; x = 0) const;\nvirtual Tensor <b>to</b>();",
+             '<div class="about"><p>See <a href="net.html#nn.Net">Net</a>, <code>a &lt; b</code>.</p></div>')])
+    expect("functions with one comment", re.findall("^## (.*)", text, re.M)[1:], ["relu { #nn.relu }", "other { #nn.other }"])
+    expect("what follows a comment has it", "Tensor nn::<b>relu</b>();\nTensor nn::<b>relu_</b>();</code>" in text, True)
+    expect("what is private or internal", "hidden" in text or os.path.exists(f"{top}/out/pages/reference/core"), False)
+    expect("an area", '<a href="../nn/net.html#nn.relu">relu</a>' in read(top, "out/pages/reference/areas/modules.md"), True)
+    write(top, compound("page", "class", "tandem::nn::Odd", 6, "<briefdescription><odd>x</odd></briefdescription>"))
+    code, said = pages(top, "# T\n")
+    expect("what it cannot show", (code, said.splitlines()[-1]),
+           (1, "ValueError: the reference cannot show <odd>: extend docs/reference_pages.py"))
+
+
+def test_finish(top):
+    index = {"docs": [{"location": "a.html", "text": "x y"}, {"location": "a.html#x", "text": "y"}]}
+    write(top, {"html/a.html": '<a href="b/b.html#x">b</a>\n   <p>\n\n<pre>a\n\n  b</pre> <img src="p.png"/><a href="https://w/">w</a>',
+                "html/b/b.html": '<a id="x"></a><a href="#x">x</a><a href="../a.html?q">a</a>', "html/p.png": "",
+                "html/search/search_index.json": json.dumps(index), "html/assets/a.map": ""})
+    expect("good links", run(top, "finish", "html"), (0, ""))
+    expect("no indentation but in code", read(top, "html/a.html"),
+           '<a href="b/b.html#x">b</a>\n<p>\n<pre>a\n\n  b</pre> <img src="p.png"/><a href="https://w/">w</a>')
+    expect("texts of the search", [entry["text"] for entry in json.loads(read(top, "html/search/search_index.json"))["docs"]], ["", "y"])
+    expect("files for debuggers", read(top, "html/assets/a.map"), None)
+    write(top, {"html/b/b.html": '<a id="y"></a><object data="gone.svg"></object><script src="https://w/x.js"></script>'})
+    expect("bad links", run(top, "finish", "html"),
+           (1, "a.html: b/b.html#x is not there\nb/b.html: gone.svg is not there\nb/b.html: needs https://w/x.js\n3 mistakes\n"))
 
 
 def test_layers():
@@ -112,10 +162,11 @@ def test_speed(top):
 
 
 test_layers()
-for test in (test_pages, test_check, test_speed):
+for test in (test_pages, test_reference, test_finish, test_speed):
     with tempfile.TemporaryDirectory() as top:
         os.makedirs(os.path.join(top, "docs"))
-        shutil.copy(os.path.join(root, "docs/site.py"), os.path.join(top, "docs"))
+        for name in ("site.py", "reference_pages.py"):
+            shutil.copy(os.path.join(root, "docs", name), os.path.join(top, "docs"))
         test(top)
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed != 0)
