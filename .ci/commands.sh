@@ -239,10 +239,11 @@ do_fuzz() {
 # Whether MkDocs, its theme Material and Doxygen are installed, from Debian or from elsewhere.
 has_docs_tools() { command -v doxygen && [[ $(mkdocs build --help 2>/dev/null) =~ [^a-z]material[^a-z] ]]; } >/dev/null
 
-# The site of guide and reference in build/docs/html; with --serve, on a port of this machine until Ctrl-C.
+# The site of guide and reference in build/docs/html; with --serve, on a port of this machine until Ctrl-C; with --test,
+# in a browser, whose pictures of pages stay in build/docs/pictures.
 do_docs() {
   local site=$build/docs inputs
-  [[ $# = 0 || ($1 = --serve && $# -le 2 && ${2:-0} =~ ^[0-9]+$) ]] || stop "usage: ./run docs [--serve [PORT]]"
+  [[ "$*" =~ ^(--test|--serve( [0-9]+)?)?$ ]] || stop "usage: ./run docs [--serve [PORT] | --test]"
   has_docs_tools || need docs "doxygen mkdocs-material"
   has_docs_tools || stop "docs needs Doxygen and MkDocs with the theme Material; on Debian: apt-get install doxygen" \
     "mkdocs-material; elsewhere, in a virtual environment: pip install mkdocs-material"
@@ -257,7 +258,13 @@ do_docs() {
     mkdocs build -f "$site/pages.yml" >"$site/mkdocs.log" 2>&1 || { grep -v '^INFO' "$site/mkdocs.log" >&2; exit 1; }
   python3 docs/site.py finish "$site/html" || exit
   echo "$site/html/index.html"
-  [ $# = 0 ] || exec python3 -m http.server --bind 127.0.0.1 --directory "$site/html" "${2:-8000}"
+  case ${1:-} in
+    --serve) exec python3 -m http.server --bind 127.0.0.1 --directory "$site/html" "${2:-8000}" ;;
+    --test)
+      command -v chromium >/dev/null || (need browser chromium) || true
+      exec python3 tests/guide/site_browser.py "$site/html" "$site/pictures"
+      ;;
+  esac
 }
 
 # Packages for Debian and Ubuntu in build-package/debs. --test installs them, with nothing but what they depend on, into

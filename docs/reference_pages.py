@@ -45,14 +45,14 @@ INTERNAL = re.compile(r"""
   | nn/files/(byte_source|crc32|joint_memory|json_reader|npy_header|prefix|safetensors_\w+)\.h
   | datasets/(batch_part|gz_input|idx|image_data|job_queue|order|sampler_state|loader|sources)\.h
   | datasets/(text/text_pieces|vision/random_stream)\.h
-  | parallel/distributed/(call_record|comm_thread|diagnosis|engine_loader|group_state|interface|reduce_loops|store_state|
-      watchdog)\.h
+  | parallel/distributed/(call_record|comm_thread|diagnosis|engine_loader|group_state|interface|reduce_loops|
+      store_state|watchdog)\.h
   | parallel/distributed_data_parallel/reducer_errors\.h
   | parallel/parameter_server/(gradient_reduction|local_reduction|part_exchange|server_core|server_replica|tree_\w+)\.h
   | parallel/sharded/flat_slices\.h
 """, re.X)
 TAGS = {"computeroutput": "code", "bold": "b", "emphasis": "i", "itemizedlist": "ul", "orderedlist": "ol",
-        "listitem": "li", "blockquote": "blockquote", "row": "tr", "table": "table", "codeline": "span", "sect1": "section"}
+        "listitem": "li", "blockquote": "blockquote", "row": "tr", "table": "table", "sect1": "section"}
 SIGNS = {"zwj": "", "ndash": "–", "mdash": "—", "sp": " ", "linebreak": "<br>"}
 WIDTH = 90  # of a declaration in one line
 
@@ -118,9 +118,13 @@ def first_comment(lines):
     """The comment at the start of a header, as HTML: indented lines are code, blank ones end a paragraph."""
     comment = itertools.takewhile(lambda line: line.startswith("//"), lines)
     text = "".join(line[2:].removeprefix(" ") + "\n" for line in comment)
-    return "".join(f"<pre><code>{escape(re.sub('^  ', '', part.rstrip(), flags=re.M))}</code></pre>" if part.startswith("  ") else
-                   "<p>" + re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(part.strip())) + "</p>"
-                   for part in re.split(r"^\n|((?:^  .*\n)+)", text, flags=re.M) if part and part.strip())
+    parts = []
+    for part in re.split(r"^\n|((?:^  .*\n)+)", text, flags=re.M):
+        if part and part.startswith("  "):
+            parts.append(f"<pre><code>{escape(re.sub('^  ', '', part.rstrip(), flags=re.M))}</code></pre>")
+        elif part and part.strip():
+            parts.append("<p>" + re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(part.strip())) + "</p>")
+    return "".join(parts)
 
 
 class Reference:
@@ -128,11 +132,11 @@ class Reference:
 
     def __init__(self, xml, root):
         self.root, self.page, self.lines = root, "", []
-        compounds = [ElementTree.parse(path).getroot().find("compounddef") for path in sorted(glob.glob(xml + "/*.xml"))]
-        compounds = [c for c in compounds if c is not None]
+        files = sorted(glob.glob(xml + "/*.xml"))
+        compounds = [c for path in files for c in ElementTree.parse(path).getroot().findall("compounddef")]
         self.named = {text_of(c.find("compoundname")): c for c in compounds if c.get("kind") not in ("file", "dir")}
-        self.held = {name: self.named[name + "Impl"] for name, c in self.named.items() if name + "Impl" in self.named and
-                     any("ModuleHolder<" in base.text for base in c.findall("basecompoundref"))}  # {holder: module}
+        self.held = {name: self.named[name + "Impl"] for name, c in self.named.items() if name + "Impl" in self.named
+                     and any("ModuleHolder<" in base.text for base in c.findall("basecompoundref"))}
         self.places = {}  # {refid: (header, anchor)}
         self.classes = collections.defaultdict(list)  # {header: [(name, element)]}
         self.members = collections.defaultdict(list)  # {header: [(namespace, element)]}
@@ -141,9 +145,10 @@ class Reference:
             if kind in ("class", "struct", "union"):
                 self.add_class(compound)
             elif kind in ("namespace", "file"):
+                scope = short(text_of(compound.find("compoundname"))) if kind == "namespace" else ""
                 for member in compound.iter("memberdef"):
                     if kind == "namespace" or member.get("kind") == "define" and documented(member):
-                        self.add_member(member, short(text_of(compound.find("compoundname"))) if kind == "namespace" else "")
+                        self.add_member(member, scope)
         self.headers = sorted(self.classes.keys() | self.members.keys(), key=lambda h: (posixpath.dirname(h), h))
         self.pages = {page_of(header): self.header_page(header) for header in self.headers}
         self.pages |= {area_page(area): self.area(area) for area in AREAS}
@@ -173,7 +178,7 @@ class Reference:
             self.places[member.get("id")] = header, anchor(f"{scope}::{name_of(member)}" if scope else name_of(member))
             self.members[header].append((scope, member))
 
-    # ---- text ---------------------------------------------------------------------------------------------------------
+    # ---- text --------------------------------------------------------------------------------------------------------
 
     def link(self, refid, text):
         if refid not in self.places:
@@ -209,14 +214,15 @@ class Reference:
         if tag == "simplesect":
             title = element.find("title")
             parts = "".join(self.html(child) for child in element if child is not title)
-            return f"<section><p><b>{escape(element.get('kind').title() if title is None else text_of(title))}</b></p>{parts}</section>"
+            title = element.get("kind").title() if title is None else text_of(title)
+            return f"<section><p><b>{escape(title)}</b></p>{parts}</section>"
         if tag == "title":
             return f"<h2>{inner}</h2>"
         if tag == "verbatim":
             return f"<pre><code>{inner}</code></pre>"
         if tag == "programlisting":
             return "<pre><code>" + "\n".join(map(self.inner, element)) + "</code></pre>"
-        if tag == "highlight":
+        if tag in ("codeline", "highlight"):
             return inner
         if tag == "entry":
             cell = "th" if element.get("thead") == "yes" else "td"
@@ -229,7 +235,7 @@ class Reference:
         values = [value for value in element.findall("enumvalue") if documented(value)]
         return text + "".join(f"<p><code>{name_of(value)}</code></p>{self.description(value)}" for value in values)
 
-    # ---- declarations -------------------------------------------------------------------------------------------------
+    # ---- declarations ------------------------------------------------------------------------------------------------
 
     def type(self, element):
         return self.inner(element.find("type"), tidy).strip()
@@ -237,7 +243,8 @@ class Reference:
     def parameter(self, param):
         name = text_of(param.find("declname")) or text_of(param.find("defname"))
         array, value = text_of(param.find("array")), text_of(param.find("defval"))
-        return self.type(param) + (f" {name}" if name else "") + tidy(array) + (f" = {tidy(value).strip()}" if value else "")
+        start = f" = {tidy(value).strip()}" if value else ""
+        return self.type(param) + (f" {name}" if name else "") + tidy(array) + start
 
     def template(self, element):
         params, needs = element.find("templateparamlist"), element.find("requiresclause")
@@ -252,7 +259,7 @@ class Reference:
             params = [text_of(param) for param in member.findall("param")]
             return f"#define {name}" + (f"({', '.join(params)})" if any(params) else "")
         if kind == "enum":
-            values = [name_of(value) + tidy(text_of(value.find("initializer"))) for value in member.findall("enumvalue")]
+            values = [name_of(v) + tidy(text_of(v.find("initializer"))) for v in member.findall("enumvalue")]
             return fold(f"enum {'class ' if member.get('strong') == 'yes' else ''}{name} {{", values, "};")
         template = self.template(member)
         if kind == "typedef":
@@ -266,16 +273,17 @@ class Reference:
             words += "virtual "
         before = template + words + (f"{self.type(member)} " if self.type(member) else "") + name
         after = " ".join(["", *re.findall(r"&&?|=|[^\s&=]+", arguments[end + 1:])])
-        return fold(before + "(", list(map(self.parameter, member.findall("param"))), ")" + escape(after).rstrip() + ";")
+        return fold(before + "(", list(map(self.parameter, member.findall("param"))), f"){escape(after).rstrip()};")
 
     def block(self, members):
         """Members with one comment: their declarations, and below them the comment."""
         lines = "\n".join(dict.fromkeys(self.declaration(member, scope) for scope, member in members))
         about = "".join(self.description(member) for _, member in members)
-        return f'<div class="highlight"><pre><code>{lines}</code></pre></div>' + (f'<div class="about">{about}</div>' if about else "")
+        about = f'<div class="about">{about}</div>' if about else ""
+        return f'<div class="highlight"><pre><code>{lines}</code></pre></div>{about}'
 
     def grouped(self, members):
-        """Members in the order of the header. A new group begins with a comment, a blank line, another namespace or kind."""
+        """Members in the order of the header. A comment, a blank line, another namespace or kind begins a new group."""
         groups, last = [], None
         for scope, member in sorted(members, key=lambda pair: line_of(pair[1])):
             between = self.lines[line_of(last[1]) if last else 0:line_of(member)]
@@ -286,7 +294,7 @@ class Reference:
             groups[-1].append(last)
         return groups
 
-    # ---- pages --------------------------------------------------------------------------------------------------------
+    # ---- pages -------------------------------------------------------------------------------------------------------
 
     def class_text(self, name, compound):
         own = short(text_of(compound.find("compoundname")))
@@ -294,20 +302,20 @@ class Reference:
                  if base.get("prot") == "public"]
         line = f"{self.template(compound)}{compound.get('kind')} <b>{own}</b>{' : ' if bases else ''}{', '.join(bases)}"
         holder = "" if own == name else f"<p><code>{name}</code> holds it, and is made with the same arguments.</p>"
-        members = [("", member) for member in compound.iter("memberdef")
-                   if member.get("prot") == "public" and (member.get("kind") != "friend" or text_of(member.find("argsstring")))]
+        members = [("", member) for member in compound.iter("memberdef") if member.get("prot") == "public" and
+                   (member.get("kind") != "friend" or text_of(member.find("argsstring")))]
         blocks = "".join(map(self.block, self.grouped(members)))
         return (f"## {name} {{ #{anchor(name)} }}\n\n"
                 f'<div class="highlight"><pre><code>{line}</code></pre></div>{holder}{self.description(compound)}'
                 f'<div class="members">{blocks}</div>\n\n')
 
     def header_page(self, header):
-        self.page, used = page_of(header), set()
+        self.page, used, area = page_of(header), set(), area_of(header)
         with open(os.path.join(self.root, header), encoding="utf-8") as file:
             self.lines = file.read().splitlines()
-        area = area_of(header)
-        text = (f"# {header}\n\n<p>{self.place('reference/index', 'Reference')} › {self.place(area_page(area), area[0])}</p>\n\n```cpp\n#include <tandem/{header}>\n```\n\n"
-                f"{first_comment(self.lines)}\n\n")
+        above = " › ".join([self.place("reference/index", "Reference"), self.place(area_page(area), area[0])])
+        text = (f"---\nhide: [navigation]\n---\n# {header}\n\n<p>{above}</p>\n\n"
+                f"```cpp\n#include <tandem/{header}>\n```\n\n{first_comment(self.lines)}\n\n")
         for name, compound in sorted(self.classes[header], key=lambda entry: line_of(entry[1])):
             text += self.class_text(name, compound)
             used.add(anchor(name))
@@ -315,7 +323,8 @@ class Reference:
             names = list(dict.fromkeys(name_of(member) for _, member in group))
             shown = [name for name in names if not (name.endswith("_") and name[:-1] in names)]
             title = escape(", ".join(shown[:4]) + (", …" if len(shown) > 4 else ""))
-            places = [place for place in dict.fromkeys(self.places[member.get("id")][1] for _, member in group) if place not in used]
+            places = dict.fromkeys(self.places[member.get("id")][1] for _, member in group)
+            places = [place for place in places if place not in used]
             used.update(places)
             heading = f"{{ #{places[0]} }}" if places else ""
             others = "".join(f'<a id="{place}"></a>' for place in places[1:])
@@ -330,7 +339,8 @@ class Reference:
         for name, place in names:
             if not (name.endswith("_") and name[:-1] in first):
                 first.setdefault(name, place)
-        links = [f'<a href="{self.path_to(page_of(header))}#{place}">{escape(name)}</a>' for name, place in first.items()]
+        page = self.path_to(page_of(header))
+        links = [f'<a href="{page}#{place}">{escape(name)}</a>' for name, place in first.items()]
         return ", ".join(links[:12]) + (", …" if len(links) > 12 else "")
 
     def area(self, area):
@@ -343,12 +353,14 @@ class Reference:
         text += "| header | what it declares |\n|---|---|\n"
         for header in self.headers:
             if area_of(header) is area:
-                text += f'| <a href="{self.path_to(page_of(header))}"><code>{header}</code></a> | {self.names(header)} |\n'
+                breakable = re.sub("([/_])", r"\1<wbr>", header)
+                text += f"| {self.place(page_of(header), f'<code>{breakable}</code>')} | {self.names(header)} |\n"
         return text
 
     def index(self):
         self.page = "reference/index"
         rows = "".join(f"| [{area[0]}]({posixpath.relpath(area_page(area), 'reference')}.md) | "
                        f"{', '.join(f'`{folder}`' for folder in area[1])} |\n" for area in AREAS)
-        return ("# Reference\n\nWhat the public headers declare. Everything is in the namespace `tandem`, whose name is left "
-                "out here, and almost everything in `#include <tandem/tandem.h>`.\n\n| | headers in |\n|---|---|\n" + rows)
+        return ("# Reference\n\nWhat the public headers declare. Everything is in the namespace `tandem`, whose name is "
+                "left out here, and almost everything in `#include <tandem/tandem.h>`.\n\n"
+                "| | headers in |\n|---|---|\n" + rows)

@@ -3,10 +3,10 @@
 
     site.py headers            prints the public headers: those that packaging/meson.build installs
     site.py pages XML FOLDER   writes the pages to FOLDER: the Markdown files, in the places that they have in the
-                               repository; files that they show or link to, as pages if they are text; and the reference,
-                               from Doxygen's XML. FOLDER.yml is docs/mkdocs.yml, with the reference's areas
-    site.py finish HTML        makes what MkDocs wrote to the folder HTML smaller, and ends with an error if a page there
-                               leads to a file or anchor that is not there, or needs something from another server
+                               repository; files that they show or link to, as pages if they are text; and the
+                               reference, from Doxygen's XML. FOLDER.yml is docs/mkdocs.yml with the reference's areas
+    site.py finish HTML        makes what MkDocs wrote to the folder HTML smaller, and ends with an error if a page
+                               there leads to a file or anchor that is not there, or needs another server
 """
 import glob
 import html
@@ -22,7 +22,8 @@ import reference_pages
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\[\]]*\])*\]\()([^()\s#]+)(#[^()\s]*)?\)")
-CODE = re.compile(r"^ *(?P<fence>```+|~~~+)[^\n]*\n.*?^ *(?P=fence) *$|(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)", re.S | re.M)
+CODE = re.compile(r"^ *(?P<fence>```+|~~~+)[^\n]*\n.*?^ *(?P=fence) *$|"
+                  r"(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)", re.S | re.M)
 PICTURES = (".png", ".svg")
 
 
@@ -98,15 +99,15 @@ def write_pages(xml, folder):
 
 
 def shrink(folder):
-    """Leaves out indentation, which is a quarter of the pages, the texts of whole pages, which the index of the search
-    has once more by section, and files of the theme for other languages and for debuggers."""
+    """Leaves out indentation, which is a quarter of the pages, and files of the theme for other languages and debuggers.
+    The search has each page as a whole and by section, and shows the sections' texts: of the whole, each word once."""
     for path in glob.glob(folder + "/**/*.html", recursive=True):
         parts = re.split(r"(<pre\b.*?</pre>|<script\b.*?</script>)", read(path), flags=re.S)
         write(path, "".join(part if i % 2 else re.sub(r"\s*\n\s*", "\n", part) for i, part in enumerate(parts)))
     index = json.loads(read(f"{folder}/search/search_index.json"))
     for entry in index["docs"]:
         if "#" not in entry["location"]:
-            entry["text"] = ""
+            entry["text"] = " ".join(dict.fromkeys(entry["text"].split()))
     write(f"{folder}/search/search_index.json", json.dumps(index, ensure_ascii=False, separators=(",", ":")))
     for path in glob.glob(folder + "/assets/**/*.map", recursive=True):
         os.remove(path)

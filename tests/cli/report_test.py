@@ -20,6 +20,7 @@ import sys
 import tempfile
 import zlib
 
+from browser import Browser, colors, find_browser
 from checks import check, finish
 
 tandem = os.path.abspath(sys.argv[1])
@@ -180,114 +181,19 @@ def test_errors():
     os.rename("moved", "data")
 
 
-class Browser:
-    """Chromium, driven through the DevTools protocol over two pipes."""
-
-    def __init__(self, program, folder):
-        to_read, self.out = os.pipe()
-        self.into, to_write = os.pipe()
-        command = (f'exec "$0" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars '
-                   f'--no-first-run --user-data-dir="$1" --remote-debugging-pipe about:blank '
-                   f'3<&{to_read} 4>&{to_write}')
-        self.process = subprocess.Popen(["sh", "-c", command, program, folder], pass_fds=(to_read, to_write),
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        os.close(to_read)
-        os.close(to_write)
-        self.number, self.buffer, self.events, self.session = 0, b"", [], None
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ("Page", "Runtime", "Log", "Network"):
-            self.call(f"{domain}.enable")
-
-    def call(self, method, **parameters):
-        self.number += 1
-        message = {"id": self.number, "method": method, "params": parameters}
-        if self.session:
-            message["sessionId"] = self.session
-        os.write(self.out, json.dumps(message).encode() + b"\0")
-        while True:
-            answer = self.receive()
-            if answer.get("id") == self.number:
-                if "error" in answer:
-                    raise RuntimeError(f"{method}: {answer['error']}")
-                return answer["result"]
-            self.events.append(answer)
-
-    def receive(self):
-        while b"\0" not in self.buffer:
-            part = os.read(self.into, 1 << 16)
-            if not part:
-                raise RuntimeError("the browser has ended")
-            self.buffer += part
-        line, _, self.buffer = self.buffer.partition(b"\0")
-        return json.loads(line)
-
-    def open(self, path, width, dark):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
-        self.call("Emulation.setEmulatedMedia",
-                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        self.events.clear()
-        self.call("Page.navigate", url="file://" + path)
-        while not any(e.get("method") == "Page.loadEventFired" for e in self.events):
-            self.events.append(self.receive())
-        self.value("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(1))))")
-
-    def value(self, expression):
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
-        if "exceptionDetails" in answer:
-            raise RuntimeError(str(answer["exceptionDetails"]))
-        return answer["result"].get("value")
-
-    def errors(self):
-        return [e for e in self.events if e.get("method") == "Runtime.exceptionThrown" or
-                e.get("method") == "Log.entryAdded" and e["params"]["entry"]["level"] in ("error", "warning") or
-                e.get("method") == "Runtime.consoleAPICalled"]
-
-    def addresses(self):
-        return [e["params"]["request"]["url"] for e in self.events if e.get("method") == "Network.requestWillBeSent"]
-
-    def screenshot(self, name):
-        data = base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"])
-        if pictures:
-            write(f"{pictures}/{name}.png", data)
-        return data
-
-    def close(self):
-        try:
-            self.session = None
-            self.call("Browser.close")
-        except (RuntimeError, OSError):
-            pass
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-
-def colors(data):
-    """The number of different bytes in a PNG's rows: one or two for an empty page."""
-    body, at = b"", 8
-    while at < len(data):
-        size, kind = struct.unpack(">I4s", data[at:at + 8])
-        body += data[at + 8:at + 8 + size] if kind == b"IDAT" else b""
-        at += 12 + size
-    return len(set(zlib.decompress(body)))
-
-
 def look(browser, path):
     grounds = set()
     for width in (1280, 400):
         for dark in (False, True):
             name = f"{width}-{'dark' if dark else 'light'}"
-            browser.open(path, width, dark)
+            browser.open("file://" + path, width, dark)
             check(f"{name}: no errors on the console", browser.errors() == [], browser.errors())
             check(f"{name}: no connections", all(a.startswith(("file:", "data:")) for a in browser.addresses()),
                   browser.addresses())
             check(f"{name}: the page is no wider than the window",
                   browser.value("document.documentElement.scrollWidth") <= width,
                   browser.value("document.documentElement.scrollWidth"))
-            check(f"{name}: the screenshot is not empty", colors(browser.screenshot(name)) > 30)
+            check(f"{name}: the screenshot is not empty", colors(browser.screenshot(pictures, name)) > 30)
             grounds.add(browser.value("getComputedStyle(document.body).backgroundColor"))
     check("light and dark pages differ", len(grounds) == 2, grounds)
 
@@ -308,7 +214,7 @@ def write_hostile_run():
 
 def look_at_hostile_names(browser, path):
     for width in (1280, 400):
-        browser.open(path, width, False)
+        browser.open("file://" + path, width, False)
         browser.value("document.querySelectorAll('details').forEach(d => d.open = true)")
         check(f"hostile names, {width}: nothing runs",
               browser.value("document.title") != "run" and browser.errors() == [] and
@@ -317,11 +223,11 @@ def look_at_hostile_names(browser, path):
         check(f"hostile names, {width}: the page is no wider than the window",
               browser.value("document.documentElement.scrollWidth") <= width,
               browser.value("document.documentElement.scrollWidth"))
-        browser.screenshot(f"hostile-{width}")
+        browser.screenshot(pictures, f"hostile-{width}")
 
 
 def test_in_browser(path, hostile):
-    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    program = find_browser()
     if program is None:
         print("[skipped] the page in a browser: no chromium")
         check("skipped", True)
@@ -331,7 +237,7 @@ def test_in_browser(path, hostile):
         try:
             look(browser, path)
             look_at_hostile_names(browser, hostile)
-            browser.open(path, 1280, False)
+            browser.open("file://" + path, 1280, False)
             check("a curve for each run and part, and within the epochs of the tool's",
                   browser.value("document.querySelectorAll('.panel')[0].querySelectorAll('path').length") == 8)
             box = browser.value("(r => [r.left, r.top, r.width, r.height])(document.querySelector('.panel "
@@ -350,7 +256,7 @@ def test_in_browser(path, hostile):
                                 "r.top])(document.querySelector('.tooltip').getBoundingClientRect())")
             check("beside the pointer",
                   box[0] < tip[0] and tip[1] < box[0] + 0.98 * box[2] and box[1] < tip[2] < box[1] + box[3], (tip, box))
-            browser.screenshot("tooltip")
+            browser.screenshot(pictures, "tooltip")
             browser.value("document.querySelector('.panel svg').focus()")
             for _ in range(2):
                 browser.call("Input.dispatchKeyEvent", type="keyDown", key="ArrowLeft", code="ArrowLeft",

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests docs/site.py: what it makes of pages and of Doxygen's XML, and that it finds links that lead nowhere. Also whether
+"""Tests docs/site.py: what it makes of pages and of Doxygen's XML, and that it finds bad links. Also whether
 docs/reference/layers.dox has the shapes of every layer, and docs/results/speed.svg shows what the pages beside it
 say.
 
@@ -49,15 +49,14 @@ def read(top, name):
 
 XML = """<doxygen><compounddef id="{id}" kind="{kind}" prot="public"><compoundname>{name}</compoundname>{inside}
 <location file="{file}" line="{line}"/></compounddef></doxygen>"""
-MEMBER = """<memberdef kind="{kind}" id="{id}" prot="{prot}" static="no" explicit="no" virt="{virt}"><type>{type}</type>
-<name>{name}</name><argsstring>{arguments}</argsstring>{params}<briefdescription>{about}</briefdescription>
+MEMBER = """<memberdef kind="function" id="m{name}" prot="{prot}" virt="{virt}"><type>Tensor</type><name>{name}</name>
+<argsstring>{arguments}</argsstring>{params}<briefdescription>{about}</briefdescription>
 <location file="{file}" line="{line}"/></memberdef>"""
 
 
-def member(name, line, about="", kind="function", prot="public", file="nn/net.h", type="Tensor", arguments="()", params="",
-           virt="non-virtual"):
-    return MEMBER.format(id="m" + name, kind=kind, prot=prot, file=file, type=type, name=name, arguments=arguments,
-                         params=params, about=about, line=line, virt=virt)
+def member(name, line, about="", prot="public", file="nn/net.h", arguments="()", params="", virt="non-virtual"):
+    return MEMBER.format(name=name, line=line, about=about, prot=prot, file=file, arguments=arguments, params=params,
+                         virt=virt)
 
 
 def compound(id, kind, name, line, inside="", file="nn/net.h"):
@@ -71,7 +70,8 @@ def pages(top, text, name="docs/guide/tool.md"):
 
 def test_pages(top):
     write(top, {"docs/guide/a.md": "# A\n", "docs/results/README.md": "# R\n", "LICENSE": "l\n", "x/y.cpp": "int y;\n",
-                "docs/p.svg": "<svg/>", "docs/mkdocs.yml": "nav:\n  - Reference:\n", "docs/site.css": "", **compound("layers", "page", "layers", 1)})
+                "docs/p.svg": "<svg/>", "docs/mkdocs.yml": "nav:\n  - Reference:\n", "docs/site.css": "",
+                **compound("layers", "page", "layers", 1)})
     text = ("[a](a.md#x) [l](../../LICENSE) [y](../../x/y.cpp) [w](https://w/) [r](../results) ![p](../p.svg)\n"
             "`[a](../../x/y.cpp)` [`a`\nb](../../x/y.cpp)\n```sh\n[a](gone.md)\n```\n")
     expect("pages", pages(top, text), (0, ""))
@@ -86,26 +86,35 @@ def test_pages(top):
 
 
 def test_reference(top):
-    header = "// The net: `Net`.\n//\n//   Net net;\n#pragma once\n\n" + "x\n" * 20
-    write(top, {"docs/mkdocs.yml": "nav:\n", "docs/site.css": "", "nn/net.h": header.replace("x\n" * 20, "x\n" * 9 + "\n" + "x\n" * 10),
+    header = "// The net: `Net`.\n//\n//   Net net;\n#pragma once\n" + 10 * "x\n" + "\n" + 10 * "x\n"
+    described = member("forward", 7, '<para>See <ref refid="holder">Net</ref>, <computeroutput>a &lt; b</computeroutput>.'
+                       "</para>", arguments="(const Tensor &amp;x=0) const",
+                       params="<param><type>const Tensor &amp;</type><declname>x</declname><defval>0</defval></param>")
+    base = '<basecompoundref prot="public">ModuleHolder&lt; NetImpl &gt;</basecompoundref>'
+    of_class = member("to", 8, virt="virtual") + member("hidden", 9, prot="private") + described
+    of_space = (member("relu_", 14) + member("relu", 13, "<para>max(0, x)</para>") + member("other", 16) +
+                member("inner", 9, file="core/backend/table.h"))
+    write(top, {"docs/mkdocs.yml": "nav:\n", "docs/site.css": "", "nn/net.h": header,
                 **compound("layers", "page", "layers", 1),
-                **compound("holder", "class", "tandem::nn::Net", 12, '<basecompoundref prot="public">ModuleHolder&lt; NetImpl &gt;</basecompoundref>'),
-                **compound("net", "class", "tandem::nn::NetImpl", 6, "<sectiondef>" + member("to", 8, virt="virtual") + member("hidden", 9, prot="private") + member(
-                    "forward", 7, "<para>See <ref refid=\"holder\">Net</ref>, <computeroutput>a &lt; b</computeroutput>.</para>", arguments="(const Tensor &amp;x=0) const",
-                    params="<param><type>const Tensor &amp;</type><declname>x</declname><defval>0</defval></param>") + "</sectiondef>"),
-                **compound("space", "namespace", "tandem::nn", 1, "<sectiondef>" + member("relu_", 14) + member("relu", 13, "<para>max(0, x)</para>") +
-                           member("other", 16) + member("inner", 9, file="core/backend/table.h") + "</sectiondef>")})
+                **compound("holder", "class", "tandem::nn::Net", 12, base),
+                **compound("net", "class", "tandem::nn::NetImpl", 6, of_class),
+                **compound("space", "namespace", "tandem::nn", 1, of_space)})
     expect("the reference", pages(top, "# T\n"), (0, ""))
     text = read(top, "out/pages/reference/nn/net.md")
     expect("the comment of the header", "<p>The net: <code>Net</code>.</p><pre><code>Net net;</code></pre>" in text, True)
-    expect("a class under its holder's name", "## nn::Net { #nn.Net }\n" in text and "class <b>nn::NetImpl</b>" in text, True)
-    expect("members in their order, with comments", re.findall(r"<pre><code>(Tensor.*?)</code></pre></div>(<div class=.about.*?</div>)?", text, re.S)[:1],
+    expect("a class under its holder's name",
+           "## nn::Net { #nn.Net }\n" in text and "class <b>nn::NetImpl</b>" in text, True)
+    expect("members in their order, with comments",
+           re.findall(r"<pre><code>(Tensor.*?)</code></pre></div>(<div class=.about.*?</div>)?", text, re.S)[:1],
            [("Tensor <b>forward</b>(const Tensor&amp; x = 0) const;\nvirtual Tensor <b>to</b>();",
              '<div class="about"><p>See <a href="net.html#nn.Net">Net</a>, <code>a &lt; b</code>.</p></div>')])
-    expect("functions with one comment", re.findall("^## (.*)", text, re.M)[1:], ["relu { #nn.relu }", "other { #nn.other }"])
-    expect("what follows a comment has it", "Tensor nn::<b>relu</b>();\nTensor nn::<b>relu_</b>();</code>" in text, True)
+    expect("functions with one comment", re.findall("^## (.*)", text, re.M)[1:],
+           ["relu { #nn.relu }", "other { #nn.other }"])
+    expect("what follows a comment has it",
+           "Tensor nn::<b>relu</b>();\nTensor nn::<b>relu_</b>();</code>" in text, True)
     expect("what is private or internal", "hidden" in text or os.path.exists(f"{top}/out/pages/reference/core"), False)
-    expect("an area", '<a href="../nn/net.html#nn.relu">relu</a>' in read(top, "out/pages/reference/areas/modules.md"), True)
+    area = read(top, "out/pages/reference/areas/modules.md")
+    expect("an area", '<a href="../nn/net.html#nn.relu">relu</a>' in area, True)
     write(top, compound("page", "class", "tandem::nn::Odd", 6, "<briefdescription><odd>x</odd></briefdescription>"))
     code, said = pages(top, "# T\n")
     expect("what it cannot show", (code, said.splitlines()[-1]),
@@ -113,18 +122,20 @@ def test_reference(top):
 
 
 def test_finish(top):
-    index = {"docs": [{"location": "a.html", "text": "x y"}, {"location": "a.html#x", "text": "y"}]}
-    write(top, {"html/a.html": '<a href="b/b.html#x">b</a>\n   <p>\n\n<pre>a\n\n  b</pre> <img src="p.png"/><a href="https://w/">w</a>',
+    index = {"docs": [{"location": "a.html", "text": "x y x"}, {"location": "a.html#x", "text": "y"}]}
+    page = '<a href="b/b.html#x">b</a>{}<p>{}<pre>a\n\n  b</pre> <img src="p.png"/><a href="https://w/">w</a>'
+    write(top, {"html/a.html": page.format("\n   ", "\n\n"),
                 "html/b/b.html": '<a id="x"></a><a href="#x">x</a><a href="../a.html?q">a</a>', "html/p.png": "",
                 "html/search/search_index.json": json.dumps(index), "html/assets/a.map": ""})
     expect("good links", run(top, "finish", "html"), (0, ""))
-    expect("no indentation but in code", read(top, "html/a.html"),
-           '<a href="b/b.html#x">b</a>\n<p>\n<pre>a\n\n  b</pre> <img src="p.png"/><a href="https://w/">w</a>')
-    expect("texts of the search", [entry["text"] for entry in json.loads(read(top, "html/search/search_index.json"))["docs"]], ["", "y"])
+    expect("no indentation but in code", read(top, "html/a.html"), page.format("\n", "\n"))
+    found = json.loads(read(top, "html/search/search_index.json"))["docs"]
+    expect("texts of the search", [entry["text"] for entry in found], ["x y", "y"])
     expect("files for debuggers", read(top, "html/assets/a.map"), None)
     write(top, {"html/b/b.html": '<a id="y"></a><object data="gone.svg"></object><script src="https://w/x.js"></script>'})
     expect("bad links", run(top, "finish", "html"),
-           (1, "a.html: b/b.html#x is not there\nb/b.html: gone.svg is not there\nb/b.html: needs https://w/x.js\n3 mistakes\n"))
+           (1, "a.html: b/b.html#x is not there\nb/b.html: gone.svg is not there\n"
+               "b/b.html: needs https://w/x.js\n3 mistakes\n"))
 
 
 def test_layers():
