@@ -103,6 +103,8 @@ def main(site, pictures=None):
             for word, found in (("gradcheck", "reference/testing.html"), ("freeze", "docs/guide/howto.html"),
                                 ("Conv2d", "reference/nn/layers/conv.html")):
                 browser.open(f"{server}/docs/guide/training.html", 1280, False)
+                # The theme may lose its index if a question comes while it is loaded.
+                browser.until("document.querySelector('.md-search-result__meta').innerText.startsWith('Type')")
                 check(f"the search finds {word}", browser.until(SEARCH.replace("WORD", word).replace("FOUND", found)))
                 browser.screenshot(pictures, f"search-{word}")
         finally:
