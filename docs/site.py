@@ -118,6 +118,8 @@ def mistakes(folder):
     names, links = {}, []
     for path in glob.glob(folder + "/**/*.html", recursive=True):
         text, page = read(path), os.path.relpath(path, folder)
+        if re.search("^- ", re.sub(r"<pre\b.*?</pre>", "", text, flags=re.S), re.M):
+            yield f"{page}: a list has become text: blocks in lists need four spaces for MkDocs"
         names[page] = set(re.findall(r'\b(?:id|name)="?([^"\s>]*)', text))
         # The links of 404.html are those of a server's root.
         links += [(page, *found) for found in re.findall(r'<(\w+)\b[^>]*?\b(?:href|src|data)="?([^"\s>]*)', text)

@@ -132,10 +132,12 @@ def test_finish(top):
     found = json.loads(read(top, "html/search/search_index.json"))["docs"]
     expect("texts of the search", [entry["text"] for entry in found], ["x y", "y"])
     expect("files for debuggers", read(top, "html/assets/a.map"), None)
-    write(top, {"html/b/b.html": '<a id="y"></a><object data="gone.svg"></object><script src="https://w/x.js"></script>'})
+    write(top, {"html/b/b.html": '<a id="y"></a><object data="gone.svg"></object><script src="https://w/x.js"></script>',
+                "html/c.html": "<p>x\n- y</p><pre>\n- z</pre>", "html/d.html": "<pre>\n- z</pre>"})
     expect("bad links", run(top, "finish", "html"),
            (1, "a.html: b/b.html#x is not there\nb/b.html: gone.svg is not there\n"
-               "b/b.html: needs https://w/x.js\n3 mistakes\n"))
+               "b/b.html: needs https://w/x.js\n"
+               "c.html: a list has become text: blocks in lists need four spaces for MkDocs\n4 mistakes\n"))
 
 
 def test_layers():
