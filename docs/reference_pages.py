@@ -189,6 +189,11 @@ class Reference:
     def place(self, page, text):
         return f'<a href="{self.path_to(page)}">{text}</a>'
 
+    def guide(self, area):
+        page = f"docs/guide/{area[2]}"
+        with open(f"{self.root}/{page}.md", encoding="utf-8") as file:
+            return self.place(page, file.readline().removeprefix("#").strip())
+
     def path_to(self, page):
         return posixpath.relpath(page, posixpath.dirname(self.page)) + ".html"
 
@@ -314,7 +319,7 @@ class Reference:
         with open(os.path.join(self.root, header), encoding="utf-8") as file:
             self.lines = file.read().splitlines()
         above = " › ".join([self.place("reference/index", "Reference"), self.place(area_page(area), area[0])])
-        text = (f"---\nhide: [navigation]\n---\n# {header}\n\n<p>{above}</p>\n\n"
+        text = (f"---\nhide: [navigation]\n---\n# {header}\n\n<p>{above}; shown in use: {self.guide(area)}</p>\n\n"
                 f"```cpp\n#include <tandem/{header}>\n```\n\n{first_comment(self.lines)}\n\n")
         for name, compound in sorted(self.classes[header], key=lambda entry: line_of(entry[1])):
             text += self.class_text(name, compound)
@@ -349,7 +354,7 @@ class Reference:
         if area[0] in INTRODUCTIONS:
             text += self.description(self.named[INTRODUCTIONS[area[0]]]) + "\n\n"
         else:
-            text += f"The guide shows how they are used: [{area[2]}](../../docs/guide/{area[2]}.md).\n\n"
+            text += f"<p>Shown in use: {self.guide(area)}</p>\n\n"
         text += "| header | what it declares |\n|---|---|\n"
         for header in self.headers:
             if area_of(header) is area:
@@ -361,6 +366,6 @@ class Reference:
         self.page = "reference/index"
         rows = "".join(f"| [{area[0]}]({posixpath.relpath(area_page(area), 'reference')}.md) | "
                        f"{', '.join(f'`{folder}`' for folder in area[1])} |\n" for area in AREAS)
-        return ("# Reference\n\nWhat the public headers declare. Everything is in the namespace `tandem`, whose name is "
-                "left out here, and almost everything in `#include <tandem/tandem.h>`.\n\n"
+        return ("# Reference\n\nWhat the public headers declare. Everything is in the namespace `tandem`, whose name "
+                "is left out here, and almost everything in `#include <tandem/tandem.h>`.\n\n"
                 "| | headers in |\n|---|---|\n" + rows)

@@ -99,7 +99,7 @@ def write_pages(xml, folder):
 
 
 def shrink(folder):
-    """Leaves out indentation, which is a quarter of the pages, and files of the theme for other languages and debuggers.
+    """Leaves out indentation, a quarter of the pages, and files of the theme for other languages and debuggers.
     The search has each page as a whole and by section, and shows the sections' texts: of the whole, each word once."""
     for path in glob.glob(folder + "/**/*.html", recursive=True):
         parts = re.split(r"(<pre\b.*?</pre>|<script\b.*?</script>)", read(path), flags=re.S)

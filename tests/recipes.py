@@ -241,8 +241,6 @@ TANDEM_DEFINE_COMPOSED(Lion)
 g: the gradient. m starts at 0.
 @par Source
 X. Chen et al.: Symbolic discovery of optimization algorithms. NeurIPS 2023.
-@par Guide
-[Training](../guide/training.md): models, loops, saving; [How-tos](../guide/howto.md)
 */
 """),
     Edit("packaging/debugger/tandem_printers.py", '"NAdamOptions"',
@@ -325,8 +323,6 @@ void SoftCapImpl::pretty_print(std::ostream& stream) const {
 any shape → the same shape
 @par Source
 Gemma Team: Gemma 2, improving open language models at a practical size. arXiv:2408.00118, section 2.
-@par Guide
-[Training](../guide/training.md): models, loops, saving; [How-tos](../guide/howto.md)
 */
 
 """),

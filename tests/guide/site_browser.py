@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Opens five pages of the site in a browser (./run docs --test), each 1280 and 400 pixels wide, light and dark.
 
-    site_browser.py HTML [PICTURES]     ends with the line "N passed, N failed"; keeps screenshots in the folder PICTURES
+    site_browser.py HTML [PICTURES]     ends with the line "N passed, N failed"; keeps screenshots in PICTURES
 
 The browser is Debian's chromium; without it, the pages are skipped.
 """

@@ -63,6 +63,10 @@ def compound(id, kind, name, line, inside="", file="nn/net.h"):
     return {f"xml/{id}.xml": XML.format(id=id, kind=kind, name=name, inside=inside, file=file, line=line)}
 
 
+GUIDE = {f"docs/guide/{name}.md": f"# {name}\n"
+         for name in ("training", "howto", "data", "models", "distributed", "onnx", "profiling")}
+
+
 def pages(top, text, name="docs/guide/tool.md"):
     write(top, {name: text})
     return run(top, "pages", "xml", "out/pages")
@@ -70,13 +74,14 @@ def pages(top, text, name="docs/guide/tool.md"):
 
 def test_pages(top):
     write(top, {"docs/guide/a.md": "# A\n", "docs/results/README.md": "# R\n", "LICENSE": "l\n", "x/y.cpp": "int y;\n",
-                "docs/p.svg": "<svg/>", "docs/mkdocs.yml": "nav:\n  - Reference:\n", "docs/site.css": "",
+                **GUIDE, "docs/p.svg": "<svg/>", "docs/mkdocs.yml": "nav:\n  - Reference:\n", "docs/site.css": "",
                 **compound("layers", "page", "layers", 1)})
     text = ("[a](a.md#x) [l](../../LICENSE) [y](../../x/y.cpp) [w](https://w/) [r](../results) ![p](../p.svg)\n"
             "`[a](../../x/y.cpp)` [`a`\nb](../../x/y.cpp)\n```sh\n[a](gone.md)\n```\n")
     expect("pages", pages(top, text), (0, ""))
     expect("links", read(top, "out/pages/docs/guide/tool.md"),
-           text.replace("[l](../../LICENSE", "[l](../../LICENSE.md").replace("[y](../../x/y.cpp", "[y](../../x/y.cpp.md")
+           text.replace("[l](../../LICENSE", "[l](../../LICENSE.md")
+           .replace("[y](../../x/y.cpp", "[y](../../x/y.cpp.md")
            .replace("b](../../x/y.cpp", "b](../../x/y.cpp.md").replace("../results", "../results/README.md"))
     expect("a file as a page", read(top, "out/pages/x/y.cpp.md"), "# x/y.cpp\n\n````cpp\nint y;\n````\n")
     expect("a picture", read(top, "out/pages/docs/p.svg"), "<svg/>")
@@ -87,21 +92,22 @@ def test_pages(top):
 
 def test_reference(top):
     header = "// The net: `Net`.\n//\n//   Net net;\n#pragma once\n" + 10 * "x\n" + "\n" + 10 * "x\n"
-    described = member("forward", 7, '<para>See <ref refid="holder">Net</ref>, <computeroutput>a &lt; b</computeroutput>.'
-                       "</para>", arguments="(const Tensor &amp;x=0) const",
+    described = member("forward", 7, '<para>See <ref refid="holder">Net</ref>, '
+                       "<computeroutput>a &lt; b</computeroutput>.</para>", arguments="(const Tensor &amp;x=0) const",
                        params="<param><type>const Tensor &amp;</type><declname>x</declname><defval>0</defval></param>")
     base = '<basecompoundref prot="public">ModuleHolder&lt; NetImpl &gt;</basecompoundref>'
     of_class = member("to", 8, virt="virtual") + member("hidden", 9, prot="private") + described
     of_space = (member("relu_", 14) + member("relu", 13, "<para>max(0, x)</para>") + member("other", 16) +
                 member("inner", 9, file="core/backend/table.h"))
-    write(top, {"docs/mkdocs.yml": "nav:\n", "docs/site.css": "", "nn/net.h": header,
+    write(top, {**GUIDE, "docs/mkdocs.yml": "nav:\n", "docs/site.css": "", "nn/net.h": header,
                 **compound("layers", "page", "layers", 1),
                 **compound("holder", "class", "tandem::nn::Net", 12, base),
                 **compound("net", "class", "tandem::nn::NetImpl", 6, of_class),
                 **compound("space", "namespace", "tandem::nn", 1, of_space)})
     expect("the reference", pages(top, "# T\n"), (0, ""))
     text = read(top, "out/pages/reference/nn/net.md")
-    expect("the comment of the header", "<p>The net: <code>Net</code>.</p><pre><code>Net net;</code></pre>" in text, True)
+    expect("the comment of the header",
+           "<p>The net: <code>Net</code>.</p><pre><code>Net net;</code></pre>" in text, True)
     expect("a class under its holder's name",
            "## nn::Net { #nn.Net }\n" in text and "class <b>nn::NetImpl</b>" in text, True)
     expect("members in their order, with comments",
@@ -132,7 +138,8 @@ def test_finish(top):
     found = json.loads(read(top, "html/search/search_index.json"))["docs"]
     expect("texts of the search", [entry["text"] for entry in found], ["x y", "y"])
     expect("files for debuggers", read(top, "html/assets/a.map"), None)
-    write(top, {"html/b/b.html": '<a id="y"></a><object data="gone.svg"></object><script src="https://w/x.js"></script>',
+    write(top, {"html/b/b.html":
+                '<a id="y"></a><object data="gone.svg"></object><script src="https://w/x.js"></script>',
                 "html/c.html": "<p>x\n- y</p><pre>\n- z</pre>", "html/d.html": "<pre>\n- z</pre>"})
     expect("bad links", run(top, "finish", "html"),
            (1, "a.html: b/b.html#x is not there\nb/b.html: gone.svg is not there\n"
