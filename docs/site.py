@@ -5,8 +5,9 @@
     site.py pages XML FOLDER   writes the pages to FOLDER: the Markdown files, in the places that they have in the
                                repository; files that they show or link to, as pages if they are text; and the
                                reference, from Doxygen's XML. FOLDER.yml is docs/mkdocs.yml with the reference's areas
-    site.py finish HTML        makes what MkDocs wrote to the folder HTML smaller, and ends with an error if a page
-                               there leads to a file or anchor that is not there, or needs another server
+    site.py finish HTML        makes what MkDocs wrote to the folder HTML smaller, lets its search work without a
+                               server, and ends with an error if a page there leads to a file or anchor that is not
+                               there, or needs another server
 """
 import glob
 import html
@@ -46,6 +47,19 @@ def headers():
     hidden = [word for pattern in patterns for word in ("-not", "-path", pattern)]
     return subprocess.run(["find", *folders, "tandem.h", "testing.h", "-name", "*.h", *hidden], cwd=ROOT, check=True,
                           capture_output=True, text=True).stdout.split()
+
+
+# The search of pages that a browser has opened from files: there, it starts no worker and reads no JSON by itself.
+SEARCH = """var __search = {
+  worker: URL.createObjectURL(new Blob([WORKER])),
+  index: new Promise(done => {
+    window.__found = done
+    const script = document.createElement("script")
+    script.src = new URL("index.js", document.currentScript.src)
+    document.head.append(script)
+  })
+}
+"""
 
 
 class Pages:
@@ -99,19 +113,34 @@ def write_pages(xml, folder):
 
 
 def shrink(folder):
-    """Leaves out indentation, a quarter of the pages, and files of the theme for other languages and debuggers.
-    The search has each page as a whole and by section, and shows the sections' texts: of the whole, each word once."""
+    """Leaves out indentation, a quarter of the pages, and files of the theme for other languages and debuggers."""
     for path in glob.glob(folder + "/**/*.html", recursive=True):
         parts = re.split(r"(<pre\b.*?</pre>|<script\b.*?</script>)", read(path), flags=re.S)
         write(path, "".join(part if i % 2 else re.sub(r"\s*\n\s*", "\n", part) for i, part in enumerate(parts)))
+    for path in glob.glob(folder + "/assets/**/*.map", recursive=True):
+        os.remove(path)
+    shutil.rmtree(folder + "/assets/javascripts/lunr", ignore_errors=True)
+
+
+def write_search(folder):
+    """Makes the search's index smaller: it has each page as a whole and by section, and shows the sections' texts, so
+    each word of the whole is enough once. Lets Debian's version of the theme search without a server, too."""
     index = json.loads(read(f"{folder}/search/search_index.json"))
     for entry in index["docs"]:
         if "#" not in entry["location"]:
             entry["text"] = " ".join(dict.fromkeys(entry["text"].split()))
-    write(f"{folder}/search/search_index.json", json.dumps(index, ensure_ascii=False, separators=(",", ":")))
-    for path in glob.glob(folder + "/assets/**/*.map", recursive=True):
-        os.remove(path)
-    shutil.rmtree(folder + "/assets/javascripts/lunr", ignore_errors=True)
+    text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
+    bundle, = glob.glob(folder + "/assets/javascripts/bundle.*js")
+    worker, = glob.glob(folder + "/assets/javascripts/workers/search.*js")
+    if "__search.index" not in read(bundle):
+        return write(f"{folder}/search/search_index.json", text)
+    write(f"{folder}/search/index.js", f"__found({text})\n")
+    write(f"{folder}/search/search.js", SEARCH.replace("WORKER", json.dumps(read(worker))))
+    os.remove(f"{folder}/search/search_index.json")
+    for path in glob.glob(folder + "/**/*.html", recursive=True):
+        script = r'<script src="([^"]*)assets/javascripts/bundle'
+        write(path, re.sub(script, r'<script src="\1search/search.js"></script>\g<0>', read(path)))
+    return None
 
 
 def mistakes(folder):
@@ -142,5 +171,6 @@ if __name__ == "__main__":
         write_pages(*sys.argv[2:])
     else:
         shrink(sys.argv[2])
+        write_search(sys.argv[2])
         bad = sorted(set(mistakes(sys.argv[2])))
         sys.exit("\n".join([*bad, f"{len(bad)} mistakes"]) if bad else 0)

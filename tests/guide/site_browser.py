@@ -63,7 +63,8 @@ def look(browser, server, page, pictures):
             browser.value("document.head.insertAdjacentHTML('beforeend', "
                           "'<style>* { transition: none !important }</style>')")
             check(f"{name}: no errors on the console", browser.errors() == [], browser.errors())
-            check(f"{name}: no other server", all(a.startswith((server, "data:")) for a in browser.addresses()),
+            own = (server, "blob:" + server, "data:")
+            check(f"{name}: no other server", all(address.startswith(own) for address in browser.addresses()),
                   browser.addresses())
             check(f"{name}: the page is no wider than the window",
                   browser.value("document.documentElement.scrollWidth") <= width,
@@ -100,12 +101,14 @@ def main(site, pictures=None):
             browser.open(f"{server}/404.html", 1280, False)
             for page in PAGES:
                 look(browser, server, page, pictures)
-            for word, found in (("gradcheck", "reference/testing.html"), ("freeze", "docs/guide/howto.html"),
-                                ("Conv2d", "reference/nn/layers/conv.html")):
-                browser.open(f"{server}/docs/guide/training.html", 1280, False)
+            for address, word, found in ((server, "gradcheck", "reference/testing.html"),
+                                         (server, "Conv2d", "reference/nn/layers/conv.html"),
+                                         ("file://" + os.path.abspath(site), "freeze", "docs/guide/howto.html")):
+                browser.open(f"{address}/docs/guide/training.html", 1280, False)
                 # The theme may lose its index if a question comes while it is loaded.
                 browser.until("document.querySelector('.md-search-result__meta').innerText.startsWith('Type')")
                 check(f"the search finds {word}", browser.until(SEARCH.replace("WORD", word).replace("FOUND", found)))
+                check(f"the search for {word}: no errors on the console", browser.errors() == [], browser.errors())
                 browser.screenshot(pictures, f"search-{word}")
         finally:
             browser.close()

@@ -131,15 +131,22 @@ def test_finish(top):
     index = {"docs": [{"location": "a.html", "text": "x y x"}, {"location": "a.html#x", "text": "y"}]}
     page = '<a href="b/b.html#x">b</a>{}<p>{}<pre>a\n\n  b</pre> <img src="p.png"/><a href="https://w/">w</a>'
     write(top, {"html/a.html": page.format("\n   ", "\n\n"),
-                "html/b/b.html": '<a id="x"></a><a href="#x">x</a><a href="../a.html?q">a</a>', "html/p.png": "",
+                "html/b/b.html": '<a id="x"></a><a href="#x">x</a><a href="../a.html?q">a</a>'
+                '<script src="../assets/javascripts/bundle.js"></script>', "html/p.png": "",
+                "html/assets/javascripts/bundle.js": "__search.index",
+                "html/assets/javascripts/workers/search.1.js": "work('x')",
                 "html/search/search_index.json": json.dumps(index), "html/assets/a.map": ""})
     expect("good links", run(top, "finish", "html"), (0, ""))
     expect("no indentation but in code", read(top, "html/a.html"), page.format("\n", "\n"))
-    found = json.loads(read(top, "html/search/search_index.json"))["docs"]
+    found = json.loads(read(top, "html/search/index.js").removeprefix("__found(").removesuffix(")\n"))["docs"]
     expect("texts of the search", [entry["text"] for entry in found], ["x y", "y"])
+    expect("its worker", "Blob([\"work('x')\"])" in read(top, "html/search/search.js"), True)
+    expect("its script", read(top, "html/b/b.html").split("</a>")[-1],
+           '<script src="../search/search.js"></script><script src="../assets/javascripts/bundle.js"></script>')
     expect("files for debuggers", read(top, "html/assets/a.map"), None)
     write(top, {"html/b/b.html":
                 '<a id="y"></a><object data="gone.svg"></object><script src="https://w/x.js"></script>',
+                "html/search/search_index.json": json.dumps(index),
                 "html/c.html": "<p>x\n- y</p><pre>\n- z</pre>", "html/d.html": "<pre>\n- z</pre>"})
     expect("bad links", run(top, "finish", "html"),
            (1, "a.html: b/b.html#x is not there\nb/b.html: gone.svg is not there\n"
