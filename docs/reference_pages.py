@@ -368,4 +368,4 @@ class Reference:
                        f"{', '.join(f'`{folder}`' for folder in area[1])} |\n" for area in AREAS)
         return ("# Reference\n\nWhat the public headers declare. Everything is in the namespace `tandem`, whose name "
                 "is left out here, and almost everything in `#include <tandem/tandem.h>`.\n\n"
-                "| | headers in |\n|---|---|\n" + rows)
+                "| area | headers in |\n|---|---|\n" + rows)
