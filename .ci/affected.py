@@ -30,7 +30,7 @@ FOLDERS = [
     ("nn/*", "nn"),
     ("cli/*", "cli"),
     ("parallel/distributed*", "distributed parallel"),
-    ("parallel/sharded/*", "distributed"),
+    ("parallel/sharded/* parallel/fully_sharded/*", "distributed"),
     ("cuda/* tests/cuda_emulation/*", "cuda cuda_emulation"),
     ("packaging/*", "install"),
     ("tests/main.cpp tests/precompiled/* tests/*_of_others.txt", "core"),  # main.cpp: of all programs, a few are enough

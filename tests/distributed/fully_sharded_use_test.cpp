@@ -1,6 +1,7 @@
 // FullyShardedDataParallel: what is kept where, accumulation, evaluation, clipping, and what is refused.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "tandem/core/memory/cpu_allocator.h"
@@ -363,6 +364,19 @@ TEST_CASE("what is refused") {
     CHECK_THROWS_WITH_AS(optim::SGD(net->parameters(), 0.1), doctest::Contains("of the wrapped model"), Error);
     CHECK_THROWS_AS(model->clip_grad_norm_(1, -1), Error);
   });
+  const int devices = cpu::device_count();
+  cpu::set_device_count(std::max(devices, 2));
+  on_ranks(2, [&](const GroupPtr& group) {
+    for (const bool both : {false, true}) {
+      auto net = perceptron();
+      (both ? net->ptr(2) : std::shared_ptr<nn::Module>(net.ptr()))->to(Device(kCPU, 1));
+      CHECK_THROWS_WITH_AS(
+          (Sequential{net, {.process_group = group}}),
+          doctest::Contains(both ? "parameter 2.weight is on cpu:1, but" : "parameter 0.weight is on cpu:1, but"),
+          Error);
+    }
+  });
+  cpu::set_device_count(devices);
   const auto errors_after = [&](const std::function<void(nn::Sequential&)>& change) {
     return errors_on_ranks(2, [&](const GroupPtr& group) {
       auto net = perceptron();
