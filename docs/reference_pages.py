@@ -33,14 +33,15 @@ INTRODUCTIONS = {"Layers": "layers"}  # pages of docs/reference
 # Installed because other headers include them. Programs name nothing in them.
 INTERNAL = re.compile(r"""
     core/(backend|formulas|capture)/ | autograd/ops/detail/ | parallel/shared/
-  | core/base/(atomic_file|atomic_folder|cache_folder|checked_sizes|clock|cpp20|demangle|descriptor|exclusive|fork|host_device|
-      library_folder|literal|number_text|sanitizers|small_vector|suggest|type_list)\.h
+  | core/base/(atomic_file|atomic_folder|cache_folder|checked_sizes|clock|cpp20|demangle|descriptor|exclusive|fork|
+      host_device|library_folder|literal|number_text|sanitizers|small_vector|suggest|type_list)\.h
   | core/(conv_epilogue|dims|dlpack_structs|element_types|fusion_counts|line_split|loop_plan|max_dims|pixel_scale|
       reduce_dims|tensor_impl|deprecated_type)\.h
   | core/memory/(kept_weight|large_blocks|released_memory|small_blocks|storage_owner)\.h
   | core/threads/(fresh_stack|of_thread|spin|thread_state|usable_cores)\.h
   | autograd/(buffer_updates|cast_group|inherited_autocast|inplace|ivalue|meta|record|tasks|urgent_node)\.h
-  | nn/(buffer_updates|call|child_observer|enum_names|flat|printed_names|quantizable|state_match|step_signature|step_state)\.h
+  | nn/(buffer_updates|call|child_observer|enum_names|flat|printed_names|quantizable|state_match|
+      step_signature|step_state)\.h
   | nn/layers/(fused_activation|norm_members|print|replace_parameters)\.h
   | nn/files/(byte_source|crc32|joint_memory|json_reader|npy_header|prefix|safetensors_\w+)\.h
   | datasets/(batch_part|gz_input|idx|image_data|job_queue|order|sampler_state|loader|sources)\.h
