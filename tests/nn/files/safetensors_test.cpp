@@ -8,6 +8,8 @@
 
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/view/view.h"
+#include "tandem/nn/files/safetensors_reader.h"
+#include "tandem/nn/files/safetensors_writer.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
@@ -50,6 +52,37 @@ TEST_CASE("all dtypes and shapes survive a round trip") {
     CHECK(std::memcmp(read.data_ptr(), t.data_ptr(), t.nbytes()) == 0);
   }
   CHECK(folder.entries() == 1);
+}
+
+TEST_CASE("tensors that are written one after the other give the same file, of which parts can be read") {
+  OrderedDict<std::string, Tensor> tensors;
+  tensors.insert("bytes", arange(3, kByte));
+  tensors.insert("nothing", zeros({2, 0}));
+  tensors.insert("transposed", arange(6, kFloat).view({2, 3}).t());
+  tensors.insert("doubles", arange(5, kDouble));
+  const OrderedDict<std::string, std::string> metadata{{"format", "pt"}};
+  std::vector<serialize::TensorEntry> entries;
+  for (const auto& item : tensors) entries.push_back({item.key(), item.value().dtype(), Dims(item.value().sizes())});
+  const TempFolder folder;
+  {
+    serialize::SafeTensorsWriter writer(folder / "file", entries, metadata);
+    for (const std::size_t i : {2, 0, 3}) writer.write(i, tensors[i].value());
+    CHECK_THROWS_WITH(writer.commit(), doctest::Contains("tensor 'nothing' has not been written"));
+    CHECK_THROWS_WITH(writer.write(1, ones({2})), doctest::Contains("tensor 'nothing' was announced as F32[2,0]"));
+  }
+  CHECK(folder.entries() == 0);
+  serialize::SafeTensorsWriter writer(folder / "file", entries, metadata);
+  for (const std::size_t i : {2, 0, 3, 1}) writer.write(i, tensors[i].value());
+  writer.commit();
+  CHECK(test::read_file(folder / "file") == serialize::safetensors_bytes(tensors, metadata));
+
+  const serialize::SafeTensorsReader reader(folder / "file");
+  const Tensor part = zeros({3}, kDouble);
+  reader.read_elements(2, 2, part);  // 0 3 1 4 2 5
+  for (int64_t i = 0; i < 3; ++i)
+    CHECK(part.data_ptr<double>()[i] == (std::vector<double>{1, 4, 2})[static_cast<std::size_t>(i)]);
+  CHECK_THROWS_WITH(reader.read_elements(2, 4, part), doctest::Contains("has 6 elements; there are not 3 from 4 on"));
+  CHECK_NOTHROW(reader.verify({0, 1, 2, 3}));
 }
 
 TEST_CASE("complex128 has no place in a file") {
