@@ -107,6 +107,36 @@ TEST_CASE("no process holds the whole") {
   CHECK(memory_stats(kCPU).peak_bytes - before < 2 * kWhole);
 }
 
+TEST_CASE("no process has more than a unit beyond its slices while it saves, and its slices again while it loads") {
+  if (!available()) return;
+  constexpr int64_t kWidth = 100, kLayers = 64, kUnit = 4 * (kWidth * kWidth + kWidth), kWhole = kLayers * kUnit;
+  constexpr int kRanks = 4;
+  const test::TempFolder folder;
+  const auto peak_of = [&](const std::function<void(FullyShardedDataParallelBase&)>& act) {
+    int64_t more = 0;
+    on_ranks(kRanks, [&](const GroupPtr& group) {
+      const ShardedConstruction parts(group);
+      nn::Sequential net;
+      for (int i = 0; i < kLayers; ++i) net->push_back(nn::Linear(kWidth, kWidth));
+      Sequential model(net, {.process_group = group});
+      group->barrier()->wait();
+      const int64_t before = memory_stats(kCPU).current_bytes;
+      group->barrier()->wait();
+      if (group->rank() == 0) reset_peak_memory_stats(kCPU);
+      group->barrier()->wait();
+      act(*model);
+      group->barrier()->wait();
+      if (group->rank() == 0) more = memory_stats(kCPU).peak_bytes - before;
+      group->barrier()->wait();
+    });
+    return more;
+  };
+  CHECK(peak_of([&](FullyShardedDataParallelBase& model) { save_checkpoint(model, folder / "saved"); }) <=
+        kRanks * 3 * kUnit);
+  CHECK(peak_of([&](FullyShardedDataParallelBase& model) { load_checkpoint(model, folder / "saved"); }) <=
+        kWhole * 11 / 10 + kRanks * 3 * kUnit);
+}
+
 TEST_CASE("values from a checkpoint") {
   if (!available()) return;
   const test::TempFolder folder;
