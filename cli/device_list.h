@@ -11,9 +11,10 @@ namespace tandem::cli {
 /// Where a model is trained.
 struct Placement {
   std::vector<Device> devices;
-  Device root;         ///< the one of them that keeps the parameters
-  int64_t shards = 0;  ///< fixed number of pieces of a batch; 0: one piece per device
-  Team team{};         ///< the processes that train with it, each on its own devices
+  Device root;                 ///< the one of them that keeps the parameters
+  int64_t shards = 0;          ///< fixed number of pieces of a batch; 0: one piece per device
+  Team team{};                 ///< the processes that train with it, each on its own devices
+  bool fully_sharded = false;  ///< each of the team's processes, at least one, keeps a slice of the model
   bool by_server() const { return devices.size() > 1 || shards > 0 || team.several(); }
 };
 

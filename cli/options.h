@@ -59,6 +59,7 @@ struct TrainOptions {
   std::vector<std::string> devices;  ///< empty: the best available
   std::string root;                  ///< empty: the first
   int64_t shards = 0;                ///< 0: one piece per device
+  bool fully_sharded = false;        ///< each process keeps a slice of the model
   int64_t epochs = 10;
   std::optional<int64_t> image_size{};  ///< to which image files are resized
   bool skip_broken = false;             ///< leave out image files that cannot be read

@@ -18,6 +18,7 @@
 #include "tandem/cli/train/evaluate.h"
 #include "tandem/cli/train/model_guess.h"
 #include "tandem/cli/train/run_model.h"
+#include "tandem/cli/train/sharded_memory.h"
 #include "tandem/cli/train/weight_files.h"
 #include "tandem/core/base/suggest.h"
 #include "tandem/models/gpt2.h"
@@ -36,6 +37,7 @@ struct SummaryOptions {
   std::optional<int64_t> batch_size{};  ///< none: 1, or what an ONNX file says
   std::string weights{};                ///< file to load into the model; empty: none
   std::string key{};                    ///< of the state dict in a .pt file with more
+  std::optional<int64_t> processes{};   ///< among which a training would divide the model
 };
 
 std::string kind(const nn::Module& layer) {
@@ -198,6 +200,7 @@ std::size_t load(const std::string& path, const std::string& key, const std::str
 int summary_command(const SummaryOptions& o, const CommandLine& line) {
   require(o.key.empty() || !o.weights.empty(), "--key: names a state dict in the file of --weights");
   Subject subject = subject_of(o, line);
+  require(!o.processes || subject.onnx_file.empty(), "--processes: not for an ONNX file");
   if (!subject.onnx_file.empty()) {
     summarize_onnx(subject.onnx_file, subject.sizes, o.batch_size);
     return 0;
@@ -215,6 +218,12 @@ int summary_command(const SummaryOptions& o, const CommandLine& line) {
     throw UsageError(error.what());
   }
   rows.print();
+  if (o.processes) {
+    constexpr int kAdamW = 2;
+    std::printf("trained with adamw and --fully-sharded, each of %s has %s; besides outputs of its part of a batch\n",
+                counted(*o.processes, "process", "processes").c_str(),
+                described_bytes(unit_bytes(subject.model.ptr()), *o.processes, kAdamW).c_str());
+  }
   if (!subject.precision.empty())
     std::printf("on a GPU, the convolutions of this run compute in %s and channels-last\n", subject.precision.c_str());
   if (!o.weights.empty())
@@ -248,6 +257,8 @@ Command add_summary(CLI::App& app) {
   add_number<int64_t>(c, "--classes", o.classes, {1, 1 << 20},
                       "number of classes; default: 10 or that of the published model");
   add_number(c, "--batch-size", o.batch_size, kBatchSizes, "images per step; default: 1");
+  add_number(c, "--processes", o.processes, Range<int64_t>{1, 4096},
+             "also print what each of so many processes keeps in memory with train --fully-sharded");
   add_text(c, "--weights", o.weights, kFileType,
            "load this file of weights, index or folder, and report what does not fit the model");
   add_key(c, o.key);

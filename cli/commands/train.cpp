@@ -24,6 +24,7 @@
 #include "tandem/cli/train/early_stopping.h"
 #include "tandem/cli/train/preparation.h"
 #include "tandem/cli/train/run_lock.h"
+#include "tandem/cli/train/sharded_run.h"
 #include "tandem/cli/train/tensorboard_log.h"
 #include "tandem/cli/train/trainer.h"
 #include "tandem/core/base/atomic_file.h"
@@ -68,6 +69,7 @@ void check_resume(const TrainOptions& o, const RunConfig& c) {
     if (name == "model") same(is_model_of(c, o.model), "model");
     if (name == "seed") same(o.seed == c.seed, "seed");
     if (name == "shards") same(o.shards == c.shards, "shards");
+    if (name == "fully-sharded") same(c.fully_sharded, "fully-sharded");
     if (name == "reproducible")
       same(o.reproducible == (c.reproducible.empty() ? "off" : c.reproducible), "reproducible");
     if (name == "hash-steps") same(o.hash_steps == c.hash_steps, "hash-steps");
@@ -92,7 +94,10 @@ Checkpoint resumed(const TrainOptions& o, const Team& team, std::optional<RunLoc
   } catch (const Error& error) {
     refuse("--resume ", error.what());
   }
-  if (team.leads()) remove_leftovers(o.resume);
+  if (team.leads()) {
+    remove_leftovers(o.resume);
+    if (checkpoint.config.fully_sharded) remove_other_tensors(o.resume, checkpoint.progress);
+  }
   check_resume(o, checkpoint.config);
   if (o.line.has("data"))
     checkpoint.config.data = checkpoint.config.text ? lasting_text_name(o.data) : lasting_name(o.data);
@@ -111,6 +116,7 @@ Checkpoint resumed(const TrainOptions& o, const Team& team, std::optional<RunLoc
 }
 
 int64_t shards_of(const TrainOptions& o, const Team& team) {
+  if (o.fully_sharded) return o.shards;
   const bool one_of_several = team.several() || o.processes > 0;
   return one_of_several && !o.line.has("shards") ? shards_for(team.size()) : o.shards;
 }
@@ -158,12 +164,14 @@ RunConfig requested(const TrainOptions& o, const Team& team) {
               .seed = o.seed,
               .data_sum = "",
               .shards = shards_of(o, team),
+              .fully_sharded = o.fully_sharded,
               .skip_broken = o.skip_broken,
               .hash_steps = o.hash_steps,
               .reproducible = recorded(reproducible())};
   require(!has_fixed_epochs(c.recipe) || c.recipe.patience < c.epochs, "--patience ", c.recipe.patience,
           ": the run has only ", counted(c.epochs, "epoch", "epochs"));
   if (!text) choose_validation(o, c);
+  if (c.fully_sharded) check_fully_sharded(c);
   if (is_onnx(o.model))
     start_onnx(o, c);
   else if (!text)
@@ -228,11 +236,7 @@ std::string described_images(const RunConfig& c, const Prepared& p) {
 void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const std::string& folder) {
   const Placement& placement = p.placement;
   const RunConfig& c = trainer.config();
-  int64_t parameters = 0, trained = 0;
-  for (const Tensor& each : trainer.model()->parameters()) {
-    parameters += each.numel();
-    if (each.requires_grad()) trained += each.numel();
-  }
+  const auto [parameters, trained] = trainer.parameter_counts();
   say(concat("model    ", printable(c.model), ", ", with_commas(parameters), " parameters",
              trained < parameters ? concat(", of which ", with_commas(trained), " train") : ""));
   if (!o.weights.empty()) say("weights  " + printable(o.weights));
@@ -242,6 +246,7 @@ void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const 
              counted(o.workers, "worker", "workers"),
              c.reproducible.empty() ? "" : ", reproducible: " + c.reproducible));
   if (!p.memory.empty()) say(p.memory);
+  if (trainer.sharded() != nullptr) say(described_memory(*trainer.sharded(), c.recipe));
   const int64_t steps = steps_in(c.recipe, trainer.batches());
   say(concat("training ", counted(c.epochs, "epoch", "epochs"), " of ", counted(steps, "step", "steps"), ", ",
              describe(c.recipe), start_of(o, c), ", seed ", c.seed));
@@ -255,8 +260,10 @@ std::string new_run(const RunConfig& c, const std::string& run) {
   if (c.model == "linear") return "";  // its only layer is the last one, which --weights leaves out
   const bool files = !c.text && has_image_files(c.data);
   return concat("; to train its model further, start a new run: ", called_as(), " train --weights ",
-                c.text ? run : run + "/model.safetensors", " --model ",
-                c.onnx_file.empty() ? c.model : concat(run, "/", kOnnxFile), " --data ",
+                c.text            ? run
+                : c.fully_sharded ? run + "/model.safetensors.index.json"
+                                  : run + "/model.safetensors",
+                " --model ", c.onnx_file.empty() ? c.model : concat(run, "/", kOnnxFile), " --data ",
                 printable(quoted_for_shell(c.data)), files ? concat(" --image-size ", c.input[1]) : "");
 }
 
@@ -293,15 +300,24 @@ void print_result(const RunConfig& c, const Progress& p, const std::string& show
   std::printf("%s %s; results are in %s\n", result.c_str(), described_result(c, p).c_str(), shown.c_str());
 }
 
-// `trained`: whether this process has trained at all.
-void finish(const std::string& folder, Trainer& trainer, const Terminal& terminal, bool trained) {
-  trainer.take_result();
+void save_model(const std::string& folder, Trainer& trainer) {
   const RunConfig& c = trainer.config();
-  const Progress& p = trainer.progress();
   OrderedDict<std::string, std::string> metadata("Entry");
   if (c.text) metadata.insert("format", "pt");  // which transformers expects
   serialize::save_safetensors((std::filesystem::path(folder) / "model.safetensors").string(),
                               exported(c.model, trainer.model()), metadata);
+}
+
+// `trained`: whether this process has trained at all.
+void finish(const std::string& folder, Trainer& trainer, const Terminal& terminal, bool trained) {
+  const RunConfig& c = trainer.config();
+  const Progress& p = trainer.progress();
+  if (c.fully_sharded) {
+    export_sharded(tensor_folder(folder, p), folder, c.model);
+  } else {
+    trainer.take_result();
+    save_model(folder, trainer);
+  }
   // A chart of one epoch shows nothing.
   const Terminal* chart = trained && p.history.size() > 1 ? &terminal : nullptr;
   print_result(c, p, printable(folder), chart);
@@ -353,6 +369,8 @@ int train(const TrainOptions& given, const Team& team) {
   const auto begin = [&] {
     Checkpoint state = o.resume.empty() ? fresh(o, team) : resumed(o, team, lock);
     if (restarted) check_is_requested(state.config, given, team);
+    require(!state.config.fully_sharded || !o.tensorboard,
+            "--tensorboard: needs the whole model in one process, so it cannot be combined with --fully-sharded");
     return state;
   };
   Prepared p = prepare(o, team, begin);

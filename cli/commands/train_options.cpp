@@ -68,6 +68,9 @@ void add_devices_and_processes(CLI::App* c, TrainOptions& o) {
   add_known(
       c, "--shards", o.shards, {0, kMaxShards},
       "pieces of each batch; results are then bitwise identical on any number of devices; 0: one piece per device");
+  c->add_flag("--fully-sharded", o.fully_sharded,
+              "each of the --processes keeps only its slice of parameters, gradients and optimizer state, and gathers "
+              "the model block by block: for models that are too large for one");
   add_number(c, "--processes", o.processes, Range<int>{1, 4096},
              "processes that train together, each with a share of the threads and its own --devices; --shards is then "
              "8 unless given, so results are bitwise identical for any number. Also below mpirun, srun and tandem "

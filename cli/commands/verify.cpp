@@ -99,6 +99,8 @@ Checkpoint checked(const VerifyOptions& o, std::set<int64_t>& epochs) {
     throw UsageError(error.what());
   }
   Checkpoint checkpoint = load_checkpoint(run);
+  require(!checkpoint.config.fully_sharded, run,
+          ": the run is fully sharded, so it has recorded no hashes of the whole model, and cannot be verified");
   find_onnx_file(run, checkpoint.config);
   const std::vector<Json>& history = checkpoint.progress.history;
   epochs = chosen(o, history);

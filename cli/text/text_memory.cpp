@@ -63,7 +63,8 @@ double run_memory(const TextConfig& c, const Recipe& r, const Placement& p, cons
   const double parameters = text_parameters(c.model);
   // Each device has parameters and gradients; the root has the optimizer's state, and the average.
   double copies = 2 * devices + (r.optimizer == "adamw" ? 2 : r.momentum > 0 ? 1 : 0) + (r.ema > 0 ? 1 : 0);
-  if (p.shards > 0) copies += 4;  // the sums of the pieces' gradients
+  if (p.fully_sharded) copies /= processes;  // and a few gathered blocks
+  if (p.shards > 0) copies += 4;             // the sums of the pieces' gradients
   // Each device computes one piece of the batch at a time.
   const double part = p.shards > 0 ? std::min(1.0, devices / static_cast<double>(p.shards)) : 1 / processes;
   const double tokens = part * static_cast<double>(r.batch_size) * static_cast<double>(c.context);

@@ -9,6 +9,7 @@
 #include "tandem/cli/train/augmentation.h"
 #include "tandem/cli/train/batches.h"
 #include "tandem/cli/train/models.h"
+#include "tandem/cli/train/sharded_run.h"
 
 namespace tandem::cli {
 namespace {
@@ -84,7 +85,9 @@ void record(const Placement& placement, RunConfig& c) {
 std::string described(const Placement& p) {
   return concat(short_names_of(p.devices), p.devices.size() > 1 ? concat(", root ", name_of(p.root)) : "",
                 p.shards > 0 ? ", " + counted(p.shards, "shard", "shards") : "",
-                p.team.several() ? concat(" in ", p.team.size(), " processes") : "");
+                p.team.several() ? concat(" in ", counted(p.team.size(), "process", "processes"),
+                                          p.fully_sharded ? ", fully sharded" : "")
+                                 : "");
 }
 
 Prepared prepare(const TrainOptions& o, const Team& team, const std::function<Checkpoint()>& begin) {
@@ -100,7 +103,11 @@ Prepared prepare(const TrainOptions& o, const Team& team, const std::function<Ch
     else if (is_text_model(c.model))
       p.codec = start_text(o, c);
     p.placement = placement_of(o, team, p.checkpoint.config);
-    p.placement.team = team;
+    const bool sharded = p.checkpoint.config.fully_sharded;
+    require(!sharded || p.placement.devices.size() == 1, "--devices ", names_of(p.placement.devices),
+            ": with --fully-sharded, each process has one device; start more --processes");
+    p.placement.fully_sharded = sharded;
+    p.placement.team = sharded && !team.several() ? team_of_one() : team;
     check_precision(o.recipe, p.placement.root.is_cpu());
     record(p.placement, c);
   });

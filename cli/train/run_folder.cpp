@@ -15,7 +15,9 @@
 #include "tandem/cli/options.h"
 #include "tandem/cli/train/early_stopping.h"
 #include "tandem/cli/train/run_lock.h"
+#include "tandem/cli/train/sharded_run.h"
 #include "tandem/core/base/atomic_file.h"
+#include "tandem/core/base/atomic_folder.h"
 #include "tandem/nn/optim/optim.h"
 
 namespace tandem::cli {
@@ -99,6 +101,7 @@ Json to_json(const RunConfig& c) {
             {"epochs", c.epochs},   {"seed", c.seed},       {"data_sum", c.data_sum},
             {"devices", c.devices}, {"root", c.root},       {"shards", c.shards}};
   write_recipe(json, c.recipe);
+  if (c.fully_sharded) json["fully_sharded"] = true;
   if (c.text) json["text"] = to_json(*c.text);
   if (c.skip_broken) json["skip_broken"] = true;
   if (c.validation > 0) json["validation"] = c.validation;
@@ -125,7 +128,8 @@ RunConfig config_from_json(const Json& json) {
               .root = get_entry<std::string>(json, "root"),
               .shards = get_entry<int64_t>(json, "shards")};
   for (const auto& [key, set] :
-       {std::pair("skip_broken", &c.skip_broken), std::pair("validation_folder", &c.validation_folder)}) {
+       {std::pair("skip_broken", &c.skip_broken), std::pair("validation_folder", &c.validation_folder),
+        std::pair("fully_sharded", &c.fully_sharded)}) {
     *set = json.contains(key);
     check(!*set || json[key] == true, "invalid \"", key, "\"");
   }
@@ -149,6 +153,7 @@ RunConfig config_from_json(const Json& json) {
     check(sum->size() == 64 && is_hexadecimal(*sum), "invalid \"", key, "\"");
   }
   check(is_onnx(c.model) == !c.onnx_sha256.empty(), "invalid \"onnx_sha256\"");
+  if (c.fully_sharded) check_fully_sharded(c);
   check(!c.devices.empty() && c.devices.size() <= 128, "invalid \"devices\"");
   check(c.shards >= 0 && c.shards <= kMaxShards, "invalid \"shards\" ", c.shards);
   if (json.contains("text")) {
@@ -176,14 +181,28 @@ std::string checkpoint_path(const std::string& folder) {
   return (fs::path(folder) / "checkpoint.safetensors").string();
 }
 
+namespace {
+
+void write_position(serialize::OutputArchive& all, const RunConfig& config, const Progress& progress) {
+  all.write("format", concat(kFormatName, kFormat));
+  all.write("config", json_text(to_json(config)));
+  all.write("progress", json_text(to_json(progress)));
+}
+
+}  // namespace
+
+void save_position(const std::string& folder, const RunConfig& config, const Progress& progress) {
+  serialize::OutputArchive all;
+  write_position(all, config, progress);
+  all.save_to(checkpoint_path(folder));
+}
+
 void save_checkpoint(const std::string& folder, const RunConfig& config, const Progress& progress,
                      const nn::Sequential& model, const optim::Optimizer& optimizer, const Kept& kept) {
   serialize::OutputArchive all, parameters, state;
   model->save(parameters);
   optimizer.save(state);
-  all.write("format", concat(kFormatName, kFormat));
-  all.write("config", json_text(to_json(config)));
-  all.write("progress", json_text(to_json(progress)));
+  write_position(all, config, progress);
   all.write("model", parameters);
   all.write("optimizer", state);
   if (kept.average != nullptr) {
@@ -225,6 +244,11 @@ Checkpoint load_checkpoint(const std::string& folder) {
                    {},
                    {}};
     for (const Json& line : out.progress.history) get_entry<double>(line, deciding_figure(out.config));
+    if (out.config.fully_sharded) {
+      out.tensors = readable_folder(tensor_folder(folder, out.progress));
+      check(fs::is_directory(out.tensors), "its tensors in ", out.tensors, " are missing");
+      return out;
+    }
     all.read("model", out.model);
     all.read("optimizer", out.optimizer);
     all.read("average", out.average);
@@ -263,7 +287,8 @@ void check_run_folder(const std::string& wanted) {
       require(!fs::exists(fs::symlink_status(base / file, error)), "--out ", wanted, ": contains ", file,
               " but no run to continue with --resume; choose another folder");
   };
-  check_absent({"config.json", "metrics.jsonl", "curve.svg", "model.safetensors", "epochs"});
+  check_absent(
+      {"config.json", "metrics.jsonl", "curve.svg", "model.safetensors", "model.safetensors.index.json", "epochs"});
   // These are written before the checkpoint: beside a lock, they are of a run that was killed while it began.
   if (!fs::exists(fs::symlink_status(base / kLockFile, error)))
     check_absent({"tokenizer.json", "vocab.json", "merges.txt", kOnnxFile});

@@ -37,6 +37,7 @@ struct RunConfig {
   std::vector<std::string> devices{};  ///< of the last session; the next one may use others
   std::string root{};
   int64_t shards = 0;
+  bool fully_sharded = false;  ///< each process keeps a slice of the model: see sharded_run.h
   std::optional<TextConfig> text{};
   bool skip_broken = false;  ///< image files that cannot be read are left out
   int64_t hash_steps = 0;    ///< steps after which the state's hash is recorded within an epoch; 0: never
@@ -81,6 +82,8 @@ struct Checkpoint {
   Progress progress;
   serialize::InputArchive model, optimizer;  ///< empty in a run that has not started
   serialize::InputArchive average, best;     ///< empty if the run does not keep them
+  std::string tensors{};                     ///< of a fully sharded run, the folder that has those of the model
+  bool is_new() const { return model.keys().empty() && tensors.empty(); }  ///< the run has not started
   /// The model that the run has trained: the best, the average, or the model.
   serialize::InputArchive& result();
 };
@@ -99,9 +102,12 @@ std::string checkpoint_path(const std::string& folder);
 /// Atomic. Throws Error.
 void save_checkpoint(const std::string& folder, const RunConfig& config, const Progress& progress,
                      const nn::Sequential& model, const optim::Optimizer& optimizer, const Kept& kept);
+/// The same without any tensors. Atomic. Throws Error.
+void save_position(const std::string& folder, const RunConfig& config, const Progress& progress);
 /// Throws Error if the folder has no checkpoint file.
 void check_checkpoint(const std::string& folder);
-/// Throws Error, which names the file, if the checkpoint is missing or broken.
+/// Throws Error, which names the file, if the checkpoint is missing or broken. Of a fully sharded run it reads no
+/// tensors.
 Checkpoint load_checkpoint(const std::string& folder);
 
 inline constexpr const char* kOnnxFile = "network.onnx";

@@ -45,8 +45,8 @@ RunLock::RunLock(const std::string& folder) : path_((std::filesystem::path(folde
 RunLock::~RunLock() { ::unlink(path_.c_str()); }
 
 void remove_leftovers(const std::string& folder) {
-  for (const char* file :
-       {"checkpoint.safetensors", "model.safetensors", "config.json", "metrics.jsonl", "curve.svg", "network.onnx"})
+  for (const char* file : {"checkpoint.safetensors", "model.safetensors", "model.safetensors.index.json", "config.json",
+                           "metrics.jsonl", "curve.svg", "network.onnx"})
     remove_leftovers_of((std::filesystem::path(folder) / file).string());
   std::error_code error;
   std::set<std::string> epochs;  // ".3.safetensors.12-0.tmp" is left of 3.safetensors

@@ -1,6 +1,7 @@
 #include "tandem/cli/train/run_model.h"
 
 #include "tandem/cli/text/text_model.h"
+#include "tandem/nn/files/safetensors_reader.h"
 
 namespace tandem::cli {
 
@@ -19,6 +20,9 @@ Checkpoint run_of(const std::string& folder) {
   try {
     Checkpoint checkpoint = load_checkpoint(folder);
     find_onnx_file(folder, checkpoint.config);
+    if (!checkpoint.tensors.empty())
+      checkpoint.model = {serialize::SafeTensorsReader(checkpoint.tensors).read(nullopt),
+                          OrderedDict<std::string, std::string>("Entry")};
     return checkpoint;
   } catch (const Error& error) {
     throw UsageError(error.what());

@@ -1,5 +1,6 @@
 // On one device, a step is captured if the device supports it; on several, a ParameterServer runs it. In both
-// cases the optimizer works on the model's own parameters, so a checkpoint fits any set of devices.
+// cases the optimizer works on the model's own parameters, so a checkpoint fits any set of devices. With --fully-sharded
+// it works on this process's slices.
 #include "tandem/cli/train/stepper.h"
 
 #include <algorithm>
@@ -7,7 +8,12 @@
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/train/augmentation.h"
+#include "tandem/cli/train/sharded_run.h"
+#include "tandem/core/random/generator.h"
+#include "tandem/core/random/splitmix64.h"
+#include "tandem/parallel/fully_sharded/fully_sharded_data_parallel.h"
 #include "tandem/parallel/parameter_server/parameter_server.h"
+#include "tandem/parallel/shared/model_sync.h"
 
 namespace tandem::cli {
 
@@ -17,7 +23,8 @@ GroupPlace place_in_group(const Recipe& recipe, int64_t batch, int64_t images) {
   const auto images_in = [&](int64_t from, int64_t to) {
     return static_cast<double>(std::min(images, to * size) - from * size);
   };
-  return {images_in(batch, batch + 1) / images_in(begin, end), batch == begin, batch + 1 == end};
+  return {images_in(batch, batch + 1) / images_in(begin, end), batch == begin, batch + 1 == end,
+          static_cast<int64_t>(images_in(batch, batch + 1))};
 }
 
 int64_t steps_in(const Recipe& recipe, int64_t batches) {
@@ -30,16 +37,19 @@ Stepper::Stepper(nn::Sequential model, const Recipe& recipe, Device root)
       scaler_(amp::GradScalerOptions{.enabled = recipe.precision == "fp16"}) {
   model_->to(root);
   choose_layout(*model_, recipe_, root);
-  std::vector<Tensor> trained;
-  for (const Tensor& p : model_->parameters())
-    if (p.requires_grad()) trained.push_back(p);
-  optimizer_ = make_optimizer(recipe, trained);
-  if (recipe.ema > 0)
-    average_.emplace(model_, recipe.ema, recipe.ema_warmup ? nn::EmaWarmup::kYes : nn::EmaWarmup::kNo);
   const TensorOptions here{root};
   loss_sum_ = full({}, 0.0, here.dtype(kDouble));
   correct_ = full({}, 0, here.dtype(kLong));
   finite_ = full({}, 0, here.dtype(kLong));
+}
+
+void Stepper::train(const std::shared_ptr<nn::Module>& module, const Recipe& recipe) {
+  std::vector<Tensor> trained;
+  for (const Tensor& p : module->parameters())
+    if (p.requires_grad()) trained.push_back(p);
+  optimizer_ = make_optimizer(recipe, trained);
+  if (recipe.ema > 0)
+    average_.emplace(module, recipe.ema, recipe.ema_warmup ? nn::EmaWarmup::kYes : nn::EmaWarmup::kNo);
 }
 
 void Stepper::step(const std::vector<Tensor>& batch, const GroupPlace& place) {
@@ -96,11 +106,11 @@ Tensor count_correct(const Tensor& output, const Tensor& labels) { return correc
 
 class OneDevice final : public Stepper {
  public:
-  OneDevice(const nn::Sequential& model, const Recipe& recipe, Device device)
-      : Stepper(model, recipe, device),
-        step_([this](const std::vector<Tensor>& group) { return train_on_all(group); }, stepped(),
-              CapturedStepOptions{.say_changes = false}) {
-    step_.watch(*model_);
+  OneDevice(const nn::Sequential& model, const Recipe& recipe, Device device) : Stepper(model, recipe, device) {
+    train(model_.ptr(), recipe);
+    step_.emplace([this](const std::vector<Tensor>& group) { return train_on_all(group); }, stepped(),
+                  CapturedStepOptions{.say_changes = false});
+    step_->watch(*model_);
     if (device.is_cuda() && scaler_.is_enabled()) scaler_.keep_on(device);
   }
   Score evaluate(const ImageSet& data) override {
@@ -113,7 +123,7 @@ class OneDevice final : public Stepper {
     return examples;
   }
   std::optional<FusionCounts> fused() const override {
-    return step_.captured() ? std::optional(step_.fused()) : std::nullopt;
+    return step_->captured() ? std::optional(step_->fused()) : std::nullopt;
   }
 
  private:
@@ -135,7 +145,7 @@ class OneDevice final : public Stepper {
     group_.insert(group_.end(), here.begin(), here.end());
     places_.push_back(place);
     if (!place.last) return;
-    finish_group(step_(group_));
+    finish_group((*step_)(group_));
     forget_group();
   }
 
@@ -184,20 +194,96 @@ class OneDevice final : public Stepper {
 
   std::vector<Tensor> group_;  // images and labels of the batches that the next step takes
   std::vector<GroupPlace> places_;
-  CapturedStep step_;
+  std::optional<CapturedStep> step_;
 };
 
-class ByServer final : public Stepper {
+// What steppers of several processes have in common: the sums over all of them. Losses are added in the order of the
+// pieces of the whole batch, so the sum does not depend on the processes.
+class ByTeam : public Stepper {
+ public:
+  StepRequest agree(const StepRequest& own) override {
+    if (!exchange_) return own;
+    const StepRequest agreed = take_reports();
+    report_.request = own;
+    exchange_->start(report_);
+    pending_ = report_.examples * team_.size();
+    return agreed;
+  }
+  void settle() override { take_reports(); }
+  int64_t examples_pending() const override { return pending_; }
+  double loss_sum() const override { return exchange_ ? team_loss_ : Stepper::loss_sum(); }
+  int64_t finite_batches() const override { return exchange_ ? team_finite_ : Stepper::finite_batches(); }
+  int64_t correct() const override { return exchange_ ? team_correct_ : Stepper::correct(); }
+  void start(double loss_sum, int64_t correct) override {
+    Stepper::start(loss_sum, correct);
+    team_loss_ = loss_sum;
+    team_finite_ = 0;
+    team_correct_ = correct;
+  }
+
+ protected:
+  ByTeam(const nn::Sequential& model, const Recipe& recipe, const Placement& placement)
+      : Stepper(model, recipe, placement.root), team_(placement.team) {}
+
+  // One row per image: its loss, and whether its label has the largest score.
+  static Tensor scores(const Tensor& output, const Tensor& labels) {
+    const Tensor losses = cross_entropy_of(output, labels, Reduction::None);
+    const Tensor correct = correct_in(output, labels).to(kDouble);
+    return stack({losses.to(kDouble), correct.dim() == 2 ? correct.mean(1) : correct}, 1);
+  }
+
+  // `sums`: of the rows of each batch, zeros on all processes but one.
+  Score score_of(const Tensor& sums, int64_t count) const {
+    team_.sum(sums);
+    double loss = 0, correct = 0;
+    for (int64_t k = 0; k < sums.size(0); ++k) {
+      loss += sums.data_ptr<double>()[2 * k];
+      correct += sums.data_ptr<double>()[2 * k + 1];
+    }
+    return {loss / static_cast<double>(count), correct / static_cast<double>(count)};
+  }
+
+  StepRequest take_reports() {
+    StepRequest agreed;
+    if (!exchange_ || !exchange_->pending()) return agreed;
+    const std::vector<StepReport> reports = exchange_->finish();
+    int64_t examples = 0;
+    for (const StepReport& r : reports) examples += r.examples;
+    bool finite = true;
+    for (const StepReport& r : reports) {
+      agreed = {std::max(agreed.stop, r.request.stop), agreed.save || r.request.save};
+      team_correct_ += r.correct;
+      for (std::size_t i = 0; i < r.losses.size(); ++i) {
+        finite = finite && std::isfinite(r.losses[i]);
+        if (!scaler_.is_enabled() || std::isfinite(r.losses[i]))
+          team_loss_ += r.losses[i] * (r.weights[i] * static_cast<double>(examples));
+      }
+    }
+    team_finite_ += scaler_.is_enabled() ? finite : std::isfinite(team_loss_);
+    pending_ = 0;
+    return agreed;
+  }
+
+  const Team team_;
+  std::optional<StepExchange> exchange_;  // with the other processes
+  StepReport report_;                     // of the last step
+
+ private:
+  double team_loss_ = 0;
+  int64_t team_correct_ = 0, team_finite_ = 0, pending_ = 0;
+};
+
+class ByServer final : public ByTeam {
  public:
   ByServer(const nn::Sequential& model, const Recipe& recipe, const Placement& placement, Timed timed)
-      : Stepper(model, recipe, placement.root),
-        team_(placement.team),
+      : ByTeam(model, recipe, placement),
         server_(model_, placement.devices,
                 {.root = placement.root,
                  .shards = placement.shards,
                  .not_finite = parallel::NotFinite::kIgnore,  // the trainer looks at the sum of the losses
                  .group = placement.team.group_for(placement.root),
                  .synchronize_timings = timed == Timed::kDevices}) {
+    train(model_.ptr(), recipe);
     for (const Device& device : server_.devices()) counted_.push_back(full({}, 0, TensorOptions(device).dtype(kLong)));
     if (!team_.several()) return;
     const auto devices = static_cast<int64_t>(placement.devices.size());
@@ -219,18 +305,6 @@ class ByServer final : public Stepper {
     count_finite(whole);
   }
 
-  // Losses are added in the order of the pieces of the whole batch, so the sum does not depend on the processes.
-  StepRequest agree(const StepRequest& own) override {
-    if (!exchange_) return own;
-    const StepRequest agreed = take_reports();
-    report_.request = own;
-    exchange_->start(report_);
-    pending_ = report_.examples * team_.size();
-    return agreed;
-  }
-  void settle() override { take_reports(); }
-  int64_t examples_pending() const override { return pending_; }
-
   // One row per image, summed on the root. Each forward pass has the same images on any number of devices and
   // processes, because the bits of a row may depend on how many rows there are. Processes take turns.
   Score evaluate(const ImageSet& data) override {
@@ -247,43 +321,28 @@ class ByServer final : public Stepper {
       }
     }
     for (const int64_t k : whole) sums[k].copy_(evaluate_one(data, most * k, most));
-    team_.sum(sums);
-    double loss = 0, correct = 0;
-    for (int64_t k = 0; k < sums.size(0); ++k) {
-      loss += sums.data_ptr<double>()[2 * k];
-      correct += sums.data_ptr<double>()[2 * k + 1];
-    }
-    return {loss / static_cast<double>(count), correct / static_cast<double>(count)};
+    return score_of(sums, count);
   }
 
   void set_steps(int64_t steps) override { server_.set_steps(steps); }
   const parallel::ServerTimings* timings() const override { return &server_.timings(); }
   void reset_timings() override { server_.reset_timings(); }
 
-  double loss_sum() const override { return exchange_ ? team_loss_ : Stepper::loss_sum(); }
-  int64_t finite_batches() const override { return exchange_ ? team_finite_ : Stepper::finite_batches(); }
   int64_t correct() const override {
-    if (exchange_) return team_correct_;
-    int64_t sum = Stepper::correct();
-    for (const Tensor& part : counted_) sum += part.item<int64_t>();
+    int64_t sum = ByTeam::correct();
+    if (!exchange_)
+      for (const Tensor& part : counted_) sum += part.item<int64_t>();
     return sum;
   }
   void start(double loss_sum, int64_t correct) override {
-    Stepper::start(loss_sum, correct);
-    team_loss_ = loss_sum;
-    team_finite_ = 0;
-    team_correct_ = correct;
+    ByTeam::start(loss_sum, correct);
     for (const Tensor& part : counted_) Tensor(part).zero_();
   }
 
  private:
-  // One row per image: its loss, and whether its label has the largest score.
-  Tensor scores(nn::SequentialImpl& net, const Tensor& images, const Tensor& labels) const {
+  Tensor rows_of(nn::SequentialImpl& net, const Tensor& images, const Tensor& labels) const {
     const auto mixed = in_precision(recipe_, images.device());
-    const Tensor output = output_of(net, images);
-    const Tensor losses = cross_entropy_of(output, labels, Reduction::None);
-    const Tensor correct = correct_in(output, labels).to(kDouble);
-    return stack({losses.to(kDouble), correct.dim() == 2 ? correct.mean(1) : correct}, 1);
+    return scores(output_of(net, images), labels);
   }
 
   // Each device evaluates one of the batches.
@@ -295,7 +354,7 @@ class ByServer final : public Stepper {
     }
     const Tensor rows = server_.evaluate(
         {cat(images), cat(labels)},
-        [this](nn::SequentialImpl& net, const parallel::Tensors& piece) { return scores(net, piece[0], piece[1]); });
+        [this](nn::SequentialImpl& net, const parallel::Tensors& piece) { return rows_of(net, piece[0], piece[1]); });
     for (std::size_t i = 0; i < batches.size(); ++i)
       sums[batches[i]].copy_(rows.narrow(0, static_cast<int64_t>(i) * size, size).sum(0));
   }
@@ -304,7 +363,7 @@ class ByServer final : public Stepper {
     const NoGradGuard no_grad;
     model_->eval();
     const Tensor rows =
-        scores(*model_, data.rows(at, size).to(server_.root()), data.labels.narrow(0, at, size).to(server_.root()));
+        rows_of(*model_, data.rows(at, size).to(server_.root()), data.labels.narrow(0, at, size).to(server_.root()));
     model_->train();
     return rows.sum(0);
   }
@@ -349,41 +408,136 @@ class ByServer final : public Stepper {
     }
   }
 
-  StepRequest take_reports() {
-    StepRequest agreed;
-    if (!exchange_ || !exchange_->pending()) return agreed;
-    const std::vector<StepReport> reports = exchange_->finish();
-    int64_t examples = 0;
-    for (const StepReport& r : reports) examples += r.examples;
-    bool finite = true;
-    for (const StepReport& r : reports) {
-      agreed = {std::max(agreed.stop, r.request.stop), agreed.save || r.request.save};
-      team_correct_ += r.correct;
-      for (std::size_t i = 0; i < r.losses.size(); ++i) {
-        finite = finite && std::isfinite(r.losses[i]);
-        if (!scaler_.is_enabled() || std::isfinite(r.losses[i]))
-          team_loss_ += r.losses[i] * (r.weights[i] * static_cast<double>(examples));
-      }
+  parallel::ParameterServer<nn::SequentialImpl> server_;
+  std::vector<Tensor> counted_;  // correct predictions, by device
+  double scale_ = 1;             // what the losses of the last step have been multiplied by
+};
+
+// Each process keeps a slice of the model, and a part of each batch. The mean over the processes of their gradients is
+// that of the batch if their parts are equally large; otherwise each loss is multiplied by its share.
+class FullySharded final : public ByTeam {
+ public:
+  FullySharded(const nn::Sequential& model, const Recipe& recipe, const Placement& placement)
+      : ByTeam(model, recipe, placement),
+        net_(model_, {.process_group = placement.team.group_for(placement.root), .is_unit = units_of(model_)}) {
+    Recipe elementwise = recipe;  // a slice is a vector of matrices and others
+    if (recipe.decay == "matrices") {
+      elementwise.decay = "all";
+      elementwise.weight_decay = 0;
+      find_matrices();
     }
-    team_finite_ += scaler_.is_enabled() ? finite : std::isfinite(team_loss_);
-    pending_ = 0;
-    return agreed;
+    train(net_.ptr(), elementwise);
+    exchange_.emplace(team_, 1);
   }
 
-  const Team team_;
-  parallel::ParameterServer<nn::SequentialImpl> server_;
-  std::vector<Tensor> counted_;           // correct predictions, by device
-  std::optional<StepExchange> exchange_;  // with the other processes
-  StepReport report_;                     // of the last step
-  double scale_ = 1;                      // what the losses of the last step have been multiplied by
-  double team_loss_ = 0;
-  int64_t team_correct_ = 0, team_finite_ = 0, pending_ = 0;
+  distributed::FullyShardedDataParallelBase* sharded() override { return net_.get(); }
+  void set_steps(int64_t steps) override { steps_ = steps; }
+
+  // All processes run each forward pass; one that has no batch left takes part with the last one again. A pass has the
+  // same images in any number of processes.
+  Score evaluate(const ImageSet& data) override {
+    distributed::broadcast_from(*net_->process_group(), model_->buffers(), 0);
+    const NoGradGuard no_grad;
+    net_->eval();
+    const int64_t count = data.count(), most = evaluation_batch(data);
+    const Tensor sums = zeros({(count + most - 1) / most, 2}, kDouble);
+    for (int64_t first = 0; first < sums.size(0); first += team_.size()) {
+      const int64_t own = first + team_.rank(), k = std::min(own, sums.size(0) - 1), at = k * most;
+      const int64_t size = std::min(most, count - at);
+      const Tensor images = data.rows(at, size).to(loss_sum_.device());
+      const auto mixed = in_precision(recipe_, images.device());
+      const Tensor rows =
+          scores(net_->forward(to_input(images)), data.labels.narrow(0, at, size).to(loss_sum_.device()));
+      if (own == k) sums[k].copy_(rows.sum(0));
+    }
+    net_->train();
+    return score_of(sums, count);
+  }
+
+ private:
+  void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) override {
+    if (place.first) net_->zero_grad();
+    const Device root = loss_sum_.device();
+    const Tensor images = batch[0].to(root), labels = batch[1].to(root);
+    const int64_t own = labels.size(0);
+    const double share = static_cast<double>(own) / static_cast<double>(place.images);
+    const double scale = own * team_.size() == place.images ? place.share : place.share * share * team_.size();
+    Tensor output, loss;
+    {
+      // The same streams as those of a ParameterServer without shards.
+      const auto rank = static_cast<uint64_t>(team_.rank()) << 32;
+      const uint64_t seed = default_generator().current_seed();
+      const GeneratorGuard stream(Generator(mixed(mixed(mixed(seed) ^ static_cast<uint64_t>(steps_)) ^ rank)));
+      const auto reduced = in_precision(recipe_, root);
+      output = net_->forward(augmented(recipe_, images));
+      loss = loss_of(output, labels);
+    }
+    ++steps_;
+    scaler_.scale(scale == 1 ? loss : loss * scale).backward();
+    if (place.last) take_step();
+    const NoGradGuard no_grad;
+    report_ = {.request = {},
+               .examples = own,
+               .correct = correct_in(output, labels).sum().item<int64_t>(),
+               .losses = {loss.item<double>()},
+               .weights = {share}};
+  }
+
+  // Whether it is taken does not depend on a process's own slices.
+  void take_step() {
+    const NoGradGuard no_grad;
+    Tensor found;
+    if (scaler_.is_enabled()) {
+      found = scaler_.divide_gradients(*optimizer_).to(kDouble).cpu().view({1});
+      team_.sum(found);
+    }
+    if (recipe_.clip > 0) net_->clip_grad_norm_(recipe_.clip);
+    if (!found.defined() || found.item<double>() == 0) decay();
+    scaler_.step(*optimizer_, found.defined() ? found.to(kFloat) : found);
+    scaler_.update();
+  }
+
+  // The matrices' elements in the slices: narrow(0, first, count) of each.
+  struct Elements {
+    Tensor slice;
+    int64_t first, count;
+  };
+
+  void find_matrices() {
+    for (const distributed::ShardedSlice& each : net_->slices()) {
+      if (!each.slice.requires_grad()) continue;
+      const int64_t length = each.slice.numel(), begin = team_.rank() * length;
+      for (const auto& parameter : each.parameters) {
+        const int64_t from = std::max(parameter.offset, begin);
+        const int64_t to = std::min(parameter.offset + parameter.numel, begin + length);
+        if (parameter.sizes.size() >= 2 && from < to) matrices_.push_back({each.slice, from - begin, to - from});
+      }
+    }
+  }
+
+  // What the optimizer would do to matrices only.
+  void decay() {
+    const double rate = optimizer_->param_groups()[0].options().get_lr();
+    for (const Elements& each : matrices_) {
+      Tensor values = each.slice.detach().narrow(0, each.first, each.count);
+      if (!each.slice.grad().defined()) continue;
+      if (recipe_.optimizer == "adamw")
+        values.mul_(1 - rate * recipe_.weight_decay);
+      else
+        Tensor(each.slice.grad().narrow(0, each.first, each.count)).add_(values, recipe_.weight_decay);
+    }
+  }
+
+  distributed::FullyShardedDataParallel<nn::SequentialImpl> net_;
+  std::vector<Elements> matrices_;  // that decay apart from the optimizer
+  int64_t steps_ = 0;               // so far, on which random numbers depend
 };
 
 }  // namespace
 
 std::unique_ptr<Stepper> make_stepper(const nn::Sequential& model, const Recipe& recipe, const Placement& placement,
                                       Timed timed) {
+  if (placement.fully_sharded) return std::make_unique<FullySharded>(model, recipe, placement);
   if (!placement.by_server() && timed == Timed::kNo) return std::make_unique<OneDevice>(model, recipe, placement.root);
   return std::make_unique<ByServer>(model, recipe, placement, timed);
 }

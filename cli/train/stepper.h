@@ -1,4 +1,5 @@
-// The tool's training step, on one device or with a parameter server on several, and its running sums.
+// The tool's training step, on one device, with a parameter server on several, or with a model that is cut into slices of
+// several processes, and its running sums.
 #pragma once
 #include <functional>
 #include <memory>
@@ -15,6 +16,10 @@
 #include "tandem/nn/optim/optimizer.h"
 #include "tandem/parallel/parameter_server/server_core.h"
 
+namespace tandem::distributed {
+class FullyShardedDataParallelBase;
+}
+
 namespace tandem::cli {
 
 /// The place of a batch in its group: with --accumulate, the gradients of several batches are added before one step.
@@ -23,6 +28,7 @@ namespace tandem::cli {
 struct GroupPlace {
   double share = 1;  ///< of the group's images
   bool first = true, last = true;
+  int64_t images = 0;  ///< of the batch, in all processes; 0: not known
   bool alone() const { return first && last; }
 };
 /// Of batch `batch` in an epoch of `images` images. The last group may have fewer batches, the last batch fewer images.
@@ -53,6 +59,8 @@ class Stepper {
   virtual int64_t examples_pending() const { return 0; }
   /// What fusion has done to the captured step, nothing on the CPU; nullopt if the last step was not one.
   virtual std::optional<FusionCounts> fused() const { return std::nullopt; }
+  /// The model, if each process keeps a slice of it; else null.
+  virtual distributed::FullyShardedDataParallelBase* sharded() { return nullptr; }
   /// Time per phase of a step; null if it is not measured.
   virtual const parallel::ServerTimings* timings() const { return nullptr; }
   virtual void reset_timings() {}
@@ -71,6 +79,8 @@ class Stepper {
 
  protected:
   Stepper(nn::Sequential model, const Recipe& recipe, Device root);
+  /// Makes the optimizer and the average of the module, which is the model or what wraps it.
+  void train(const std::shared_ptr<nn::Module>& module, const Recipe& recipe);
   virtual void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) = 0;
   /// The mean loss of some images.
   Tensor loss_of(const Tensor& output, const Tensor& labels) const;
@@ -94,7 +104,7 @@ class Stepper {
 enum class Timed { kNo, kHost, kDevices };  ///< kDevices waits for the devices after each phase
 
 /// A stepper for a model, in which some parameters may be frozen and which it moves to the root. With timing, it uses a
-/// server even on one device.
+/// server even on one device. If placement.fully_sharded, the model's parameters are empty afterwards, outside of steps.
 std::unique_ptr<Stepper> make_stepper(const nn::Sequential& model, const Recipe& recipe, const Placement& placement,
                                       Timed timed = Timed::kNo);
 

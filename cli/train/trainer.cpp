@@ -20,6 +20,9 @@
 #include "tandem/core/base/clock.h"
 #include "tandem/core/profile.h"
 #include "tandem/nn/files/safetensors.h"
+#include "tandem/nn/init.h"
+#include "tandem/parallel/fully_sharded/checkpoint_files.h"
+#include "tandem/parallel/shared/model_sync.h"
 
 namespace tandem::cli {
 namespace {
@@ -34,8 +37,10 @@ OrderedDict<std::string, Tensor> copy_of(const nn::Module& model) {
 
 nn::Sequential model_of(const Checkpoint& checkpoint) {
   const RunConfig& c = checkpoint.config;
-  const bool fresh = checkpoint.model.keys().empty();
-  if (fresh) return c.text ? make_text_model(*c.text) : make_model(c.model_or_file(), c.shape());
+  const bool values_here = !checkpoint.model.keys().empty();
+  std::optional<nn::init::SkipGuard> values_follow;
+  if (!checkpoint.tensors.empty()) values_follow.emplace();
+  if (!values_here) return c.text ? make_text_model(*c.text) : make_model(c.model_or_file(), c.shape());
   try {
     if (c.text) return make_text_model_for(*c.text, checkpoint.model);
     return make_model_for(c.model_or_file(), c.shape(), checkpoint.model);
@@ -70,15 +75,18 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetP
       data_(std::move(data)),
       terminal_(terminal),
       bar_(options.placement.team.leads() ? terminal : Terminal()),
+      construction_(build_in_parts(options.placement, checkpoint_, options.weights)),
       model_(model_of(checkpoint_)) {
-  if (!is_onnx(checkpoint_.config.model)) initialise(*model_, checkpoint_.config.recipe);  // it has its own values
+  if (construction_ == nullptr && !is_onnx(checkpoint_.config.model))
+    initialise(*model_, checkpoint_.config.recipe);  // it has its own values
   if (!options_.weights.empty()) load_weights();
   freeze(checkpoint_.config.model, model_, checkpoint_.config.recipe.freeze);
   check_last_batch();
   stepper_ = make_stepper(model_, checkpoint_.config.recipe, options_.placement);
+  construction_.reset();
   const Device root = options_.placement.root;
   if (root.is_cuda() && data_.train.images.is_cpu()) side_.emplace(root);
-  if (!checkpoint_.model.keys().empty()) restore();
+  if (!checkpoint_.is_new()) restore();
   stepper_->start(checkpoint_.progress.loss_sum, checkpoint_.progress.correct);
   first_batch_ = checkpoint_.progress.batch;
 }
@@ -86,7 +94,7 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetP
 // One image may be one value per channel, which BatchNorm refuses: at the end of an epoch, if nobody looks before.
 void Trainer::check_last_batch() const {
   const RunConfig& c = checkpoint_.config;
-  if (c.text || examples() - (batches() - 1) * c.recipe.batch_size != 1) return;
+  if (c.text || c.fully_sharded || examples() - (batches() - 1) * c.recipe.batch_size != 1) return;
   const auto copy = std::dynamic_pointer_cast<nn::SequentialImpl>(model_->clone());
   train_unfrozen(*copy);
   const NoGradGuard no_grad;
@@ -123,11 +131,14 @@ void Trainer::restore() try {
     model_->load(checkpoint_.best);
     best_ = copy_of(*model_);
   }
-  model_->load(checkpoint_.model);
+  if (stepper_->sharded() == nullptr) model_->load(checkpoint_.model);
   optim::Optimizer& optimizer = stepper_->optimizer();
   std::vector<std::unique_ptr<optim::OptimizerOptions>> own;
   for (const auto& group : optimizer.param_groups()) own.push_back(group.options().clone());
-  optimizer.load(checkpoint_.optimizer);
+  if (stepper_->sharded() == nullptr)
+    optimizer.load(checkpoint_.optimizer);
+  else
+    distributed::load_checkpoint(*stepper_->sharded(), checkpoint_.tensors, &optimizer);
   // Only the recipe counts: unlike it, the optimizer's copy of its values in the file has not been validated.
   for (std::size_t i = 0; i < own.size(); ++i) optimizer.param_groups()[i].set_options(std::move(own[i]));
   const int64_t epoch = checkpoint_.progress.epoch, steps = steps_in(recipe, batches());
@@ -143,6 +154,21 @@ void Trainer::restore() try {
   default_generator().set_offset(checkpoint_.progress.random_offset);
 } catch (const Error& error) {
   broken(error);
+}
+
+std::pair<int64_t, int64_t> Trainer::parameter_counts() const {
+  std::pair<int64_t, int64_t> counts;
+  const auto add = [&](int64_t numel, bool trains) {
+    counts.first += numel;
+    if (trains) counts.second += numel;
+  };
+  if (sharded() == nullptr) {
+    for (const Tensor& each : model_->parameters()) add(each.numel(), each.requires_grad());
+    return counts;
+  }
+  for (const distributed::ShardedSlice& slice : sharded()->slices())
+    for (const auto& each : slice.parameters) add(each.numel, slice.slice.requires_grad());
+  return counts;
 }
 
 int64_t Trainer::batches() const {
@@ -163,8 +189,10 @@ int64_t Trainer::examples() const {
 
 bool Trainer::run(const std::string& folder) {
   options_.folder = folder;
+  distributed::FullyShardedDataParallelBase* const sharded = stepper_->sharded();
+  if (sharded != nullptr) options_.folder = distributed::exchange_texts(*sharded->process_group(), folder)[0];
   saved_ = place_of(checkpoint_.progress);
-  if (checkpoint_.model.keys().empty() && leads()) checkpoint_.config.start_sha256 = model_sha256(*model_);
+  if (checkpoint_.is_new() && leads() && sharded == nullptr) checkpoint_.config.start_sha256 = model_sha256(*model_);
   save();
   write_files();
   const Progress& p = checkpoint_.progress;
@@ -295,11 +323,13 @@ void Trainer::check_losses() {
 
 void Trainer::check_weights() {
   if (options_.keep_going) return;
-  const auto state = model_->state_dict();
-  const int64_t count = count_not_finite(state);
+  const auto state = sharded() != nullptr ? sharded()->state_dict() : model_->state_dict();
+  int64_t count = count_not_finite(state);
+  if (sharded() != nullptr) count = static_cast<int64_t>(options_.placement.team.sum(static_cast<double>(count)));
   if (!not_finite_at_start_) not_finite_at_start_ = count;
   if (count > *not_finite_at_start_)
-    diverged(concat("after ", place_of(checkpoint_.progress), ", ", not_finite(state)));
+    diverged(concat("after ", place_of(checkpoint_.progress), ", ",
+                    sharded() != nullptr ? concat(with_commas(count), " weights are not finite") : not_finite(state)));
 }
 
 void Trainer::diverged(const std::string& problem) {
@@ -400,7 +430,7 @@ void Trainer::end_epoch() {
       checkpoint_.config.text ? complete_text_epoch(said, labels_per_example()) : described(said);
   parts.insert(parts.begin(), {concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs)});
   const std::string line = fitted(parts, terminal_.interactive ? columns_of(1) : 0);
-  if (leads()) record_hashes();  // when the line is complete
+  if (leads() && sharded() == nullptr) record_hashes();  // when the line is complete
   if (log_ != nullptr) guarded([&] { log_->after_epoch(p, model_); });
   if (writes()) bar_.print(line);
   if (writes() && stops) bar_.print(reason_to_stop(checkpoint_.config, p.history));
@@ -434,10 +464,13 @@ bool Trainer::written(Later later, const std::function<void()>& write) {
   try {
     guarded(write);
     return true;
+  } catch (const distributed::DistributedError&) {
+    throw;
   } catch (const Error& error) {
+    if (later == Later::kNo && !leads()) throw ReportedElsewhere{1};
     if (later == Later::kNo) throw;
     bar_.clear();
-    print_error("warning", concat("saving is tried again later: ", error.what()));
+    if (leads()) print_error("warning", concat("saving is tried again later: ", error.what()));
     return false;
   }
 }
@@ -447,6 +480,8 @@ template <class F>
 void Trainer::guarded(F&& write) {
   try {
     write();
+  } catch (const distributed::DistributedError&) {
+    throw;
   } catch (const Error& error) {
     std::error_code ignored;
     if (!std::filesystem::exists(checkpoint_path(options_.folder), ignored)) throw;
@@ -469,6 +504,9 @@ bool Trainer::save_to(const std::string& folder, Later later) {
   Progress& p = checkpoint_.progress;
   p.random_seed = default_generator().current_seed();
   p.random_offset = default_generator().offset();
+  if (stepper_->sharded() != nullptr)
+    return written(later,
+                   [&] { save_sharded(folder, checkpoint_.config, p, *stepper_->sharded(), stepper_->optimizer()); });
   if (!writes()) return true;
   return written(later, [&] {
     save_checkpoint(folder, checkpoint_.config, p, model_, stepper_->optimizer(),

@@ -6,6 +6,7 @@
 
 #include "tandem/cli/draw/progress.h"
 #include "tandem/cli/train/batches.h"
+#include "tandem/cli/train/sharded_run.h"
 #include "tandem/cli/train/state_hash.h"
 #include "tandem/cli/train/tensorboard_log.h"
 
@@ -43,6 +44,10 @@ class Trainer {
   /// The batches of an epoch.
   int64_t batches() const;
   nn::Sequential& model() { return model_; }
+  /// The model, if each process keeps a slice of it; else null.
+  const distributed::FullyShardedDataParallelBase* sharded() const { return stepper_->sharded(); }
+  /// All values of parameters, and those that train.
+  std::pair<int64_t, int64_t> parameter_counts() const;
   /// Gives the model the values that count as the run's result: of the best epoch, or the moving average. Training
   /// cannot go on afterwards.
   void take_result();
@@ -99,6 +104,7 @@ class Trainer {
   ImageSetPair data_;
   Terminal terminal_;
   ProgressBar bar_;
+  std::unique_ptr<distributed::ShardedConstruction> construction_;  // while the model is built
   nn::Sequential model_;
   std::unique_ptr<Stepper> stepper_;
   optional<Stream> side_;  // copies batches to the device if the data set is not there

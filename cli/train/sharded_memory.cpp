@@ -1,0 +1,41 @@
+#include "tandem/cli/train/sharded_memory.h"
+
+#include <algorithm>
+#include <map>
+
+#include "tandem/cli/draw/terminal.h"
+#include "tandem/cli/message.h"
+#include "tandem/cli/train/sharded_run.h"
+#include "tandem/parallel/fully_sharded/unit_plan.h"
+
+namespace tandem::cli {
+
+std::vector<UnitBytes> unit_bytes(const std::shared_ptr<nn::Module>& model) {
+  const auto sequence = std::dynamic_pointer_cast<nn::SequentialImpl>(model);
+  const distributed::UnitRule rule = sequence != nullptr ? units_of(nn::Sequential(sequence)) : nullptr;
+  std::vector<UnitBytes> out;
+  for (const distributed::PlannedUnit& unit : distributed::plan_units(*model, rule))
+    for (const auto& item : unit.parameters)
+      out.push_back({unit.name, static_cast<double>(item.second.nbytes()), item.second.requires_grad()});
+  return out;
+}
+
+std::string described_bytes(const std::vector<UnitBytes>& units, int64_t processes, int states) {
+  double kept = 0, largest = 0;
+  std::map<std::string, double> whole;
+  for (const UnitBytes& each : units) {
+    kept += each.bytes / static_cast<double>(processes) * (each.trains ? 2 + states : 1);
+    whole[each.unit] += each.bytes;
+  }
+  const double root = whole[""];
+  whole.erase("");
+  for (const auto& item : whole) largest = std::max(largest, item.second);
+  std::string text = byte_size(kept) + " of parameters, gradients and optimizer state";
+  if (root > 0) text += concat(", and ", byte_size(root), " of whole parameters in a step");
+  if (!whole.empty())
+    text += concat(root > 0 ? " with up to two of " : ", and in a step up to two of ",
+                   counted(static_cast<int64_t>(whole.size()), "unit", "units"), ", each at most ", byte_size(largest));
+  return text;
+}
+
+}  // namespace tandem::cli
