@@ -9,13 +9,13 @@ import os
 import random
 import re
 import resource
-import shutil
 import signal
 import struct
 import subprocess
 import sys
 
 from checks import check, finish, in_new_folder, refused
+from picture_files import write_gray_png
 
 tandem = os.path.abspath(sys.argv[1])
 FOREIGN = re.compile("^(RANK|WORLD_SIZE|LOCAL_|GROUP_|MASTER_|TORCHELASTIC_|TANDEM_NUM_THREADS|TANDEM_JOB_KEY)")
@@ -127,6 +127,51 @@ def test_resume():
         check(f"nearly the same in {then}", close(metrics(f"resumed{then}"), metrics("straight")))
 
 
+def test_stopped():
+    words = [tandem, "train", "--fully-sharded", "--processes", "2", "--save-every", "0.001", *IMAGES, "--out",
+             "stopped"]
+    words[words.index("--batch-size") + 1] = "10"
+    whole = [word if word != "stopped" else "not-stopped" for word in words]
+    with subprocess.Popen(words, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as job:
+        for line in job.stdout:
+            if line.startswith("epoch 1/"):
+                job.send_signal(signal.SIGTERM)
+                break
+        rest, error = job.communicate(timeout=120)
+    # It may have ended before the signal came.
+    check("it stops", job.returncode in (0, 128 + signal.SIGTERM) and error == "", (job.returncode, rest, error))
+    done = tool("train", "--resume", "stopped", "--processes", "2", "--threads", "2")
+    check("it goes on", done.returncode == 0, done)
+    subprocess.run(whole, env=ENVIRONMENT, capture_output=True, timeout=120)
+    check("with the bits of a run that never stopped", model("stopped") == model("not-stopped"))
+
+
+def test_full_disk():
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    before = tensors("resumed2/checkpoint-2-0/model-00001-of-00002.safetensors")
+    for processes in ("1", "2"):
+        run = tool("train", "--resume", "resumed2", "--epochs", "3", "--processes", processes,
+                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9999, hard)))
+        refused(f"a full disk, {processes}", run, "File too large",
+                "the checkpoint of 2 epochs and 0 batches is intact", code=1)
+    check("the old checkpoint stays", glob.glob("resumed2/.*") + glob.glob("resumed2/checkpoint-*") == [
+        "resumed2/checkpoint-2-0"], os.listdir("resumed2"))
+    check("as it was", tensors("resumed2/checkpoint-2-0/model-00001-of-00002.safetensors") == before)
+    check("and is read", tool("eval", "resumed2", "--data", "data").returncode == 0)
+
+
+def test_published():
+    words = ["--model", "resnet18", "--data", "data", "--batch-size", "250", "--epochs", "1", "--threads", "2",
+             "--augment", "none"]
+    sharded(2, "resnet", *words)
+    tool("train", "--processes", "2", "--shards", "0", "--out", "whole-resnet", *words)
+    check("a published network: the same bits", model("resnet") == tensors("whole-resnet/model.safetensors"))
+    check("its own names", "layer1.0.bn1.running_mean" in model("resnet"), sorted(model("resnet"))[:5])
+    losses = [metrics(run)[0]["test_loss"] for run in ("resnet", "whole-resnet")]
+    check("and losses", losses[0] == losses[1], losses)
+
+
 def test_other_commands():
     done = tool("eval", "two", "--data", "data")
     accuracy = f"{metrics('two')[-1]['test_accuracy']:.4f}"
@@ -136,6 +181,9 @@ def test_other_commands():
         check(f"convert to {path}", done.returncode == 0 and os.path.exists(path), done)
     if os.path.exists("two.safetensors"):
         check("its tensors", tensors("two.safetensors") == model("two"))
+    write_gray_png("image.png", 28, 28, bytes(784))
+    done = tool("predict", "two", "image.png")
+    check("predict", done.returncode == 0, done)
     done = tool("report", "two")
     check("report", done.returncode == 0 and done.stderr == "", done)
     done = tool("summary", "two", "--processes", "4")
@@ -204,7 +252,8 @@ def main():
     if "libtandem_gloo" in probe.stderr:
         print("0 passed, 0 failed, 1 skipped: no Gloo")
         return
-    for test in (test_images, test_resume, test_other_commands, test_text, test_refusals, test_killed):
+    for test in (test_images, test_published, test_resume, test_stopped, test_full_disk, test_other_commands, test_text,
+                 test_refusals, test_killed):
         test()
 
 
