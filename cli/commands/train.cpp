@@ -96,7 +96,7 @@ Checkpoint resumed(const TrainOptions& o, const Team& team, std::optional<RunLoc
   }
   if (team.leads()) {
     remove_leftovers(o.resume);
-    if (checkpoint.config.fully_sharded) remove_other_tensors(o.resume, checkpoint.progress);
+    if (checkpoint.config.fully_sharded) remove_other_tensors(o.resume, checkpoint.config, checkpoint.progress);
   }
   check_resume(o, checkpoint.config);
   if (o.line.has("data"))
@@ -313,7 +313,7 @@ void finish(const std::string& folder, Trainer& trainer, const Terminal& termina
   const RunConfig& c = trainer.config();
   const Progress& p = trainer.progress();
   if (c.fully_sharded) {
-    export_sharded(tensor_folder(folder, p), folder, c.model);
+    export_sharded(result_folder(folder, c, p), folder, c.model);
   } else {
     trainer.take_result();
     save_model(folder, trainer);

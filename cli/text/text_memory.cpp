@@ -40,6 +40,14 @@ double evaluated(const TextConfig& c, const Recipe& r, const Placement& p, const
   return together * std::min(windows, most) * static_cast<double>(c.context) * token;
 }
 
+// Values of parameters, and their gradients, that a fully sharded step has whole: the embeddings, and of the blocks two
+// with the gradients of one.
+double gathered(const TextConfig& c) {
+  const models::GPT2Options& m = c.model;
+  const double root = static_cast<double>(m.n_embd()) * static_cast<double>(m.vocab_size() + m.n_positions() + 2);
+  return 2 * root + 3 * (text_parameters(m) - root) / static_cast<double>(m.n_layer());
+}
+
 std::string cures(const TextConfig& c, const Recipe& recipe, const Placement& placement, const TextData& text,
                   double available) {
   std::string batch = "--batch-size";
@@ -63,8 +71,8 @@ double run_memory(const TextConfig& c, const Recipe& r, const Placement& p, cons
   const double parameters = text_parameters(c.model);
   // Each device has parameters and gradients; the root has the optimizer's state, and the average.
   double copies = 2 * devices + (r.optimizer == "adamw" ? 2 : r.momentum > 0 ? 1 : 0) + (r.ema > 0 ? 1 : 0);
-  if (p.fully_sharded) copies /= processes;  // and a few gathered blocks
-  if (p.shards > 0) copies += 4;             // the sums of the pieces' gradients
+  if (p.shards > 0) copies += 4;  // the sums of the pieces' gradients
+  const double values = p.fully_sharded ? copies * parameters / processes + gathered(c) : copies * parameters;
   // Each device computes one piece of the batch at a time.
   const double part = p.shards > 0 ? std::min(1.0, devices / static_cast<double>(p.shards)) : 1 / processes;
   const double tokens = part * static_cast<double>(r.batch_size) * static_cast<double>(c.context);
@@ -75,7 +83,7 @@ double run_memory(const TextConfig& c, const Recipe& r, const Placement& p, cons
   const double stored = static_cast<double>(text.train_tokens + text.validation_tokens) *
                         static_cast<double>(text.windows.train.images.element_size());
   // The text is read in pieces, which then become one list.
-  return p.team.local_size() * (kProgram + stored + std::max(stored, 4 * (copies * parameters + working)));
+  return p.team.local_size() * (kProgram + stored + std::max(stored, 4 * (values + working)));
 }
 
 std::string check_memory(const TextConfig& c, const Recipe& recipe, const Placement& placement, const TextData& text,

@@ -1,6 +1,8 @@
 #include "tandem/cli/train/run_model.h"
 
 #include "tandem/cli/text/text_model.h"
+#include "tandem/cli/train/sharded_run.h"
+#include "tandem/core/base/atomic_folder.h"
 #include "tandem/nn/files/safetensors_reader.h"
 
 namespace tandem::cli {
@@ -21,8 +23,10 @@ Checkpoint run_of(const std::string& folder) {
     Checkpoint checkpoint = load_checkpoint(folder);
     find_onnx_file(folder, checkpoint.config);
     if (!checkpoint.tensors.empty())
-      checkpoint.model = {serialize::SafeTensorsReader(checkpoint.tensors).read(nullopt),
-                          OrderedDict<std::string, std::string>("Entry")};
+      checkpoint.model = {
+          serialize::SafeTensorsReader(readable_folder(result_folder(folder, checkpoint.config, checkpoint.progress)))
+              .read(nullopt),
+          OrderedDict<std::string, std::string>("Entry")};
     return checkpoint;
   } catch (const Error& error) {
     throw UsageError(error.what());

@@ -9,6 +9,7 @@
 #include "tandem/cli/message.h"
 #include "tandem/cli/onnx/onnx_files.h"
 #include "tandem/cli/options.h"
+#include "tandem/cli/train/early_stopping.h"
 #include "tandem/cli/train/sharded_memory.h"
 #include "tandem/core/base/atomic_file.h"
 #include "tandem/core/base/atomic_folder.h"
@@ -25,6 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr const char* kTensors = "checkpoint-";
+constexpr const char* kAverage = "-average";
+constexpr const char* kBest = "best-";
 constexpr const char* kModel = "model";
 
 void find_blocks(const nn::Module& module, const std::string& prefix, std::set<std::string>& names) {
@@ -40,13 +43,10 @@ void find_blocks(const nn::Module& module, const std::string& prefix, std::set<s
 }  // namespace
 
 void check_fully_sharded(const RunConfig& c) {
-  const Recipe& r = c.recipe;
   const auto need = [](bool good, const std::string& option) {
     require(good, option, ": needs the whole model in one process, so it cannot be combined with --fully-sharded");
   };
   need(c.shards == 0, concat("--shards ", c.shards));
-  need(r.ema == 0, concat("--ema ", r.ema));
-  need(r.keep == "last", "--keep " + r.keep);
   need(c.hash_steps == 0, concat("--hash-steps ", c.hash_steps));
 }
 
@@ -77,15 +77,42 @@ std::string tensor_folder(const std::string& folder, const Progress& p) {
   return (fs::path(folder) / concat(kTensors, p.epoch, "-", p.batch)).string();
 }
 
+std::string result_folder(const std::string& folder, const RunConfig& config, const Progress& p) {
+  if (config.recipe.keep == "best" && !p.history.empty())
+    return (fs::path(folder) / concat(kBest, best_epoch(config, p.history))).string();
+  return tensor_folder(folder, p) + (config.recipe.ema > 0 ? kAverage : "");
+}
+
+void save_best(const std::string& folder, int64_t epoch, distributed::FullyShardedDataParallelBase& model) {
+  distributed::save_checkpoint(model, (fs::path(folder) / concat(kBest, epoch)).string());
+}
+
+void load_sharded(const std::string& tensors, distributed::FullyShardedDataParallelBase& model,
+                  optim::Optimizer& optimizer, nn::ExponentialMovingAverage* average, int64_t updates) {
+  if (average != nullptr) {
+    distributed::load_checkpoint(model, readable_folder(tensors + kAverage));
+    OrderedDict<std::string, std::string> numbers("Entry");
+    numbers.insert("updates", std::to_string(updates));
+    serialize::InputArchive values(model.state_dict(), std::move(numbers));
+    average->load(values);
+  }
+  distributed::load_checkpoint(model, tensors, &optimizer);
+}
+
 void save_sharded(const std::string& folder, const RunConfig& config, const Progress& progress,
-                  distributed::FullyShardedDataParallelBase& model, const optim::Optimizer& optimizer) {
+                  distributed::FullyShardedDataParallelBase& model, const optim::Optimizer& optimizer,
+                  nn::ExponentialMovingAverage* average) {
   distributed::ProcessGroup& group = *model.process_group();
+  if (average != nullptr) {
+    const auto averaged = average->use();
+    distributed::save_checkpoint(model, tensor_folder(folder, progress) + kAverage);
+  }
   distributed::save_checkpoint(model, tensor_folder(folder, progress), &optimizer);
   std::string error;
   if (group.rank() == 0) {
     try {
       save_position(folder, config, progress);
-      remove_other_tensors(folder, progress);
+      remove_other_tensors(folder, config, progress);
     } catch (const Error& thrown) {
       error = thrown.what();
     }
@@ -94,15 +121,20 @@ void save_sharded(const std::string& folder, const RunConfig& config, const Prog
   if (!error.empty()) fail(error);
 }
 
-void remove_other_tensors(const std::string& folder, const Progress& progress) {
-  const std::string own = fs::path(tensor_folder(folder, progress)).filename().string();
+void remove_other_tensors(const std::string& folder, const RunConfig& config, const Progress& progress) {
+  std::set<std::string> needed;
+  const std::string own = tensor_folder(folder, progress);
+  for (const std::string& path : {own, own + kAverage, result_folder(folder, config, progress)}) {
+    const std::string name = fs::path(path).filename().string();
+    needed.insert({name, "." + name + ".old"});  // from which a crash can be undone
+  }
   std::vector<fs::path> others;
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    const bool leftover = name.starts_with(concat(".", kTensors)) && (name.ends_with(".new") || name.ends_with(".old"));
-    const bool needed = name == own || name == "." + own + ".old";  // from which a crash can be undone
-    if ((name.starts_with(kTensors) || leftover) && !needed && entry.is_directory(error))
+    const std::string plain = name.substr(name.starts_with('.') ? 1 : 0);
+    if ((plain.starts_with(kTensors) || plain.starts_with(kBest)) && !needed.contains(name) &&
+        entry.is_directory(error))
       others.push_back(entry.path());
   }
   for (const fs::path& path : others) fs::remove_all(path, error);
@@ -158,7 +190,7 @@ std::string described_memory(const distributed::FullyShardedDataParallelBase& mo
   std::vector<UnitBytes> units;
   for (const distributed::ShardedSlice& each : model.slices())
     units.push_back({each.unit, static_cast<double>(each.slice.nbytes()) * processes, each.slice.requires_grad()});
-  const int states = recipe.optimizer == "adamw" ? 2 : recipe.momentum > 0 ? 1 : 0;
+  const int states = (recipe.optimizer == "adamw" ? 2 : recipe.momentum > 0 ? 1 : 0) + (recipe.ema > 0 ? 1 : 0);
   return "memory   in each process " + described_bytes(units, processes, states);
 }
 

@@ -1,6 +1,7 @@
 // Runs with --fully-sharded, in which each process keeps a slice of the model (parallel/fully_sharded). In such a run's
 // folder, checkpoint.safetensors has all but tensors; these are in the folder checkpoint-EPOCH-BATCH, as
-// distributed::save_checkpoint writes them. A new one gets its own folder, so the file always names a complete one.
+// distributed::save_checkpoint writes them. A new one gets its own folder, so the file always names a complete one. With
+// --ema the average is in checkpoint-EPOCH-BATCH-average; with --keep best the best model in best-EPOCH.
 #pragma once
 #include <memory>
 #include <string>
@@ -26,12 +27,20 @@ std::unique_ptr<distributed::ShardedConstruction> build_in_parts(const Placement
 
 /// "FOLDER/checkpoint-3-120", with the tensors after 3 epochs and 120 batches.
 std::string tensor_folder(const std::string& folder, const Progress& progress);
+/// The folder with the tensors of the model that counts as the run's result.
+std::string result_folder(const std::string& folder, const RunConfig& config, const Progress& progress);
 /// Writes a checkpoint. Every process calls it, with the same folder. Throws Error on all of them if one fails; the old
 /// checkpoint is then still there.
 void save_sharded(const std::string& folder, const RunConfig& config, const Progress& progress,
-                  distributed::FullyShardedDataParallelBase& model, const optim::Optimizer& optimizer);
+                  distributed::FullyShardedDataParallelBase& model, const optim::Optimizer& optimizer,
+                  nn::ExponentialMovingAverage* average);
+/// Writes the best model so far, after `epoch`, in the same way. It counts after the next save_sharded().
+void save_best(const std::string& folder, int64_t epoch, distributed::FullyShardedDataParallelBase& model);
+/// Reads what save_sharded has written, in any number of processes, with an average that has had `updates`.
+void load_sharded(const std::string& tensors, distributed::FullyShardedDataParallelBase& model,
+                  optim::Optimizer& optimizer, nn::ExponentialMovingAverage* average, int64_t updates);
 /// Removes folders of tensors that belong to no checkpoint, and what a process that was killed has left of one.
-void remove_other_tensors(const std::string& folder, const Progress& progress);
+void remove_other_tensors(const std::string& folder, const RunConfig& config, const Progress& progress);
 
 /// Writes model.safetensors.index.json and its files to the run's folder, from a checkpoint's, tensor by tensor, with
 /// the names of exported().

@@ -21,7 +21,6 @@
 #include "tandem/core/profile.h"
 #include "tandem/nn/files/safetensors.h"
 #include "tandem/nn/init.h"
-#include "tandem/parallel/fully_sharded/checkpoint_files.h"
 #include "tandem/parallel/shared/model_sync.h"
 
 namespace tandem::cli {
@@ -127,24 +126,26 @@ void Trainer::restore() try {
   check(batch <= batches(), "batch ", batch, " of ", batches());
   check(batch % recipe.accumulate == 0 || batch == batches(), "batch ", batch, " is within a step of ",
         recipe.accumulate, " batches");
-  if (recipe.keep == "best" && !checkpoint_.progress.history.empty()) {
+  const bool whole = stepper_->sharded() == nullptr;
+  if (whole && recipe.keep == "best" && !checkpoint_.progress.history.empty()) {
     model_->load(checkpoint_.best);
     best_ = copy_of(*model_);
   }
-  if (stepper_->sharded() == nullptr) model_->load(checkpoint_.model);
+  if (whole) model_->load(checkpoint_.model);
   optim::Optimizer& optimizer = stepper_->optimizer();
   std::vector<std::unique_ptr<optim::OptimizerOptions>> own;
   for (const auto& group : optimizer.param_groups()) own.push_back(group.options().clone());
-  if (stepper_->sharded() == nullptr)
+  const int64_t epoch = checkpoint_.progress.epoch, steps = steps_in(recipe, batches());
+  const int64_t done = epoch * steps + steps_in(recipe, batch);
+  if (whole)
     optimizer.load(checkpoint_.optimizer);
   else
-    distributed::load_checkpoint(*stepper_->sharded(), checkpoint_.tensors, &optimizer);
+    load_sharded(checkpoint_.tensors, *stepper_->sharded(), optimizer, stepper_->average(), done);
   // Only the recipe counts: unlike it, the optimizer's copy of its values in the file has not been validated.
   for (std::size_t i = 0; i < own.size(); ++i) optimizer.param_groups()[i].set_options(std::move(own[i]));
-  const int64_t epoch = checkpoint_.progress.epoch, steps = steps_in(recipe, batches());
-  if (const int64_t done = epoch * steps + steps_in(recipe, batch); done > 0)  // the rate is part of the state
+  if (done > 0)  // the rate is part of the state
     stepper_->set_lr(learning_rate(recipe, done - 1, checkpoint_.config.epochs * steps));
-  if (stepper_->average() != nullptr) stepper_->average()->load(checkpoint_.average);
+  if (whole && stepper_->average() != nullptr) stepper_->average()->load(checkpoint_.average);
   stepper_->set_steps(epoch * batches() + batch);
   amp::GradScalerState scaling = stepper_->scaler().state_dict();
   scaling.scale = checkpoint_.progress.loss_scale;
@@ -392,10 +393,16 @@ void Trainer::keep(const Scores& scores) {
   Progress& p = checkpoint_.progress;
   const RunConfig& c = checkpoint_.config;
   p.history.push_back(figures(scores));
-  if (c.recipe.keep == "best" && best_epoch(c, p.history) == p.epoch + 1) best_ = copy_of(*model_);
+  if (c.recipe.keep == "best" && best_epoch(c, p.history) == p.epoch + 1) {
+    if (sharded() == nullptr)
+      best_ = copy_of(*model_);
+    else if (!options_.folder.empty())
+      written(Later::kNo, [&] { save_best(options_.folder, p.epoch + 1, *stepper_->sharded()); });
+  }
   if (c.recipe.keep != "all" || !writes()) return;
   guarded([&] {
     make_epoch_folder(options_.folder, p.epoch + 1);
+    if (sharded() != nullptr) return;  // end_epoch() writes the model from the checkpoint
     serialize::save_safetensors(epoch_folder(options_.folder, p.epoch + 1) + ".safetensors", exported(c.model, model_));
   });
 }
@@ -443,7 +450,12 @@ void Trainer::end_epoch() {
   p.step_hashes.clear();
   stepper_->start(0, 0);
   first_batch_ = 0;
-  if (checkpoint_.config.recipe.keep == "all") save_to(epoch_folder(options_.folder, p.epoch));
+  if (checkpoint_.config.recipe.keep == "all") {
+    const std::string kept = epoch_folder(options_.folder, p.epoch);
+    save_to(kept);
+    if (sharded() != nullptr && writes())
+      guarded([&] { export_sharded(result_folder(kept, checkpoint_.config, p), kept, checkpoint_.config.model); });
+  }
   const bool last = p.epoch == checkpoint_.config.epochs || stops;
   const Later later = last ? Later::kNo : Later::kYes;
   if (save(later)) write_files(later);  // never newer than the checkpoint
@@ -505,8 +517,9 @@ bool Trainer::save_to(const std::string& folder, Later later) {
   p.random_seed = default_generator().current_seed();
   p.random_offset = default_generator().offset();
   if (stepper_->sharded() != nullptr)
-    return written(later,
-                   [&] { save_sharded(folder, checkpoint_.config, p, *stepper_->sharded(), stepper_->optimizer()); });
+    return written(later, [&] {
+      save_sharded(folder, checkpoint_.config, p, *stepper_->sharded(), stepper_->optimizer(), stepper_->average());
+    });
   if (!writes()) return true;
   return written(later, [&] {
     save_checkpoint(folder, checkpoint_.config, p, model_, stepper_->optimizer(),
