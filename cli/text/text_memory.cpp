@@ -40,12 +40,12 @@ double evaluated(const TextConfig& c, const Recipe& r, const Placement& p, const
   return together * std::min(windows, most) * static_cast<double>(c.context) * token;
 }
 
-// Values of parameters, and their gradients, that a fully sharded step has whole: the embeddings, and of the blocks two
-// with the gradients of one.
+// Values that a fully sharded step has whole: the embeddings and their gradients, and, measured, five times a block: two
+// of them, the gradients of one, and what has been freed.
 double gathered(const TextConfig& c) {
   const models::GPT2Options& m = c.model;
   const double root = static_cast<double>(m.n_embd()) * static_cast<double>(m.vocab_size() + m.n_positions() + 2);
-  return 2 * root + 3 * (text_parameters(m) - root) / static_cast<double>(m.n_layer());
+  return 2 * root + 5 * (text_parameters(m) - root) / static_cast<double>(m.n_layer());
 }
 
 std::string cures(const TextConfig& c, const Recipe& recipe, const Placement& placement, const TextData& text,

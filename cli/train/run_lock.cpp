@@ -49,15 +49,23 @@ void remove_leftovers(const std::string& folder) {
                            "metrics.jsonl", "curve.svg", "network.onnx"})
     remove_leftovers_of((std::filesystem::path(folder) / file).string());
   std::error_code error;
-  std::set<std::string> epochs;  // ".3.safetensors.12-0.tmp" is left of 3.safetensors
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(folder) / "epochs", error)) {
-    const std::string name = entry.path().filename().string();
-    if (entry.is_directory(error)) remove_leftovers_of((entry.path() / "checkpoint.safetensors").string());
-    if (const auto end = name.find(".safetensors."); name.starts_with('.') && end != std::string::npos)
-      epochs.insert(name.substr(1, end - 1) + ".safetensors");
-  }
-  for (const std::string& file : epochs)
-    remove_leftovers_of((std::filesystem::path(folder) / "epochs" / file).string());
+  std::set<std::filesystem::path> files;  // ".3.safetensors.12-0.tmp" is left of 3.safetensors
+  const auto find = [&](const std::filesystem::path& place, const std::string& start) {
+    for (const auto& entry : std::filesystem::directory_iterator(place, error)) {
+      const std::string name = entry.path().filename().string();
+      if (const auto end = name.find(".safetensors."); name.starts_with("." + start) && end != std::string::npos)
+        files.insert(place / (name.substr(1, end - 1) + ".safetensors"));
+    }
+  };
+  find(folder, "model-");
+  const std::filesystem::path epochs = std::filesystem::path(folder) / "epochs";
+  find(epochs, "");
+  for (const auto& entry : std::filesystem::directory_iterator(epochs, error))
+    if (entry.is_directory(error)) {
+      remove_leftovers_of((entry.path() / "checkpoint.safetensors").string());
+      find(entry.path(), "model-");
+    }
+  for (const std::filesystem::path& file : files) remove_leftovers_of(file.string());
 }
 
 }  // namespace tandem::cli

@@ -166,8 +166,14 @@ def test_stopped():
         rest, error = job.communicate(timeout=120)
     # It may have ended before the signal came.
     check("it stops", job.returncode in (0, 128 + signal.SIGTERM) and error == "", (job.returncode, rest, error))
+    left = ["stopped/.checkpoint-9-0.new", "stopped/checkpoint-9-0", "stopped/best-9"]  # of a run that was killed
+    for name in left:
+        os.mkdir(name)
+    left.append("stopped/.model-00001-of-00009.safetensors.1-0.tmp")
+    open(left[-1], "w").close()
     done = tool("train", "--resume", "stopped", "--processes", "2", "--threads", "2")
     check("it goes on", done.returncode == 0, done)
+    check("leftovers are removed", not any(map(os.path.exists, left)), os.listdir("stopped"))
     subprocess.run(whole, env=ENVIRONMENT, capture_output=True, timeout=120)
     check("with the bits of a run that never stopped", model("stopped") == model("not-stopped"))
 
