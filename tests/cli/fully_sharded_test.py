@@ -153,8 +153,7 @@ def test_average_and_best():
 
 
 def test_stopped():
-    words = [tandem, "train", "--fully-sharded", "--processes", "2", "--save-every", "0.001", *IMAGES, "--out",
-             "stopped"]
+    words = [tandem, "train", "--fully-sharded", "--processes", "2", *IMAGES, "--out", "stopped"]
     words[words.index("--batch-size") + 1] = "10"
     whole = [word if word != "stopped" else "not-stopped" for word in words]
     with subprocess.Popen(words, env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
