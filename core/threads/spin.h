@@ -4,10 +4,10 @@
 
 namespace tandem {
 
-/// Spins for `ready()` for at most some tens of microseconds; returns whether it became true.
+/// Spins for `ready()`, by default for at most some tens of microseconds; returns whether it became true.
 template <class Ready>
-bool spin_until(const Ready& ready) {
-  for (int spins = 0; spins < 2000; ++spins) {
+bool spin_until(const Ready& ready, int most = 2000) {
+  for (int spins = 0; spins < most; ++spins) {
     if (ready()) return true;
 #if defined(__x86_64__)
     __builtin_ia32_pause();

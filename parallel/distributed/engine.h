@@ -1,6 +1,6 @@
 // The interface of a communication engine, which moves bytes between processes: Gloo, MPI or NCCL. Each is a separate
 // shared library (libtandem_gloo.so, …) that is loaded on first use, so neither the library nor programs link it. A
-// plugin includes only this header, reduce_loops.h and core/dtype.h. After any change to this header, raise
+// plugin includes only this header, reduce_loops.h and what is inline in core/. After any change to this header, raise
 // EnginePlugin::kVersion.
 #pragma once
 #include <chrono>

@@ -30,7 +30,8 @@ void FinishableWork::wait(Milliseconds timeout) {
     group_->check_process(call.label());
     std::unique_ptr<Watched> watched;
     if (timeout.count() > 0) watched = group_->watch(call, timeout);
-    const profiler::Record span(concat("wait for ", name(call.operation)), "communication");
+    optional<profiler::Record> span;
+    if (profiler::is_on()) span.emplace(concat("wait for ", name(call.operation)), "communication");
     // This yields before it sleeps. Longer spinning would take the cores that the engine's threads need.
     done_.wait(0, std::memory_order_acquire);
   }

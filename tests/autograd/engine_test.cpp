@@ -9,6 +9,7 @@
 #include "tandem/autograd/ops/linalg/matmul.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
+#include "tandem/autograd/ops/random/random.h"
 
 using namespace tandem;
 

@@ -200,6 +200,14 @@ void train_server(const Job& job) {
   }
 }
 
+template <class Model>
+void train_on_part(const Job& job, int64_t step, Model& model, optim::Optimizer& optimizer) {
+  const auto [x, y] = part_of_batch(job, step, job.group.size());
+  optimizer.zero_grad();
+  cross_entropy_loss(model->forward(x), y).backward();
+  optimizer.step();
+}
+
 void train_ddp(const Job& job) {
   const Settings& settings = job.settings;
   distributed::DistributedDataParallel<NetImpl> model(
@@ -208,10 +216,7 @@ void train_ddp(const Job& job) {
   const auto loop = [&] {
     for (int64_t step = 0; step < settings.steps; ++step) {
       if (!begin_step(job, step)) return;
-      const auto [x, y] = part_of_batch(job, step, job.group.size());
-      optimizer.zero_grad();
-      cross_entropy_loss(model->forward(x), y).backward();
-      optimizer.step();
+      train_on_part(job, step, model, optimizer);
       end_step(job, step, [&](const std::string& path) { save_parts(path, *job.net, optimizer); });
     }
   };
@@ -226,10 +231,7 @@ void train_fsdp(Job& job) {
   optim::SGD optimizer(model->parameters(), optim::SGDOptions(0.1).momentum(0.9));
   for (int64_t step = 0; step < settings.steps; ++step) {
     if (!begin_step(job, step)) return;
-    const auto [x, y] = part_of_batch(job, step, job.group.size());
-    optimizer.zero_grad();
-    cross_entropy_loss(model->forward(x), y).backward();
-    optimizer.step();
+    train_on_part(job, step, model, optimizer);
     end_step(job, step, [](const std::string&) {});
   }
   auto whole = std::make_shared<NetImpl>(settings.hidden);

@@ -16,6 +16,9 @@
 #include <string>
 #include <thread>
 
+#include "tandem/core/base/clock.h"
+#include "tandem/core/threads/spin.h"
+
 namespace tandem::distributed {
 
 namespace {
@@ -26,25 +29,12 @@ constexpr int kMostRanks = 1024;  // each has a part of a slot in all_to_all
 constexpr int kSpins = 200, kSpinsAlone = 2000;
 constexpr int64_t kTick = 100'000'000;  // nanoseconds between two looks at the other processes
 
-int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
 // The words are shared among processes, so these are not FUTEX_PRIVATE.
 void sleep_on(uint32_t& word, uint32_t value, int64_t nanoseconds) {
   const timespec time{nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000};
   syscall(SYS_futex, &word, FUTEX_WAIT, value, &time, nullptr, 0);
 }
 void wake_all(uint32_t& word) { syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
-
-void relax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 std::size_t round_up(std::size_t value, std::size_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
@@ -64,14 +54,6 @@ struct SharedMemory::Member {
   uint32_t tags[2], more[2];   // of the last two rounds
 };
 
-SharedMemory::Descriptor& SharedMemory::Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(value_, other.value_);
-  return *this;
-}
-SharedMemory::Descriptor::~Descriptor() {
-  if (value_ >= 0) close(value_);
-}
-
 SharedMemory::SharedMemory(int rank, int size)
     : rank_(rank),
       size_(size),
@@ -86,8 +68,8 @@ SharedMemory::SharedMemory(int rank, int size)
   struct stat processes = {}, network = {};
   if (boot[0] == '\0' || stat("/proc/self/ns/pid", &processes) != 0 || stat("/proc/self/ns/net", &network) != 0) return;
   if (rank == 0) {
-    memory_ = Descriptor(memfd_create("tandem-group", MFD_CLOEXEC));
-    if (memory_.get() < 0 || ftruncate(memory_.get(), static_cast<off_t>(bytes_)) != 0) return;
+    memory_ = tandem::detail::Descriptor(memfd_create("tandem-group", MFD_CLOEXEC));
+    if (!memory_ || ftruncate(memory_.get(), static_cast<off_t>(bytes_)) != 0) return;
   }
   std::snprintf(place_.machine, sizeof place_.machine, "%.40s %llu %llu %zu", boot,
                 static_cast<unsigned long long>(processes.st_ino), static_cast<unsigned long long>(network.st_ino),
@@ -107,14 +89,14 @@ bool SharedMemory::open(const std::vector<Place>& places) {
   for (const Place& place : places) {
     if (place.machine[0] == '\0' || std::memcmp(place.machine, place_.machine, sizeof place.machine) != 0) return false;
     processes_.emplace_back(static_cast<int>(syscall(SYS_pidfd_open, place.process, 0)));
-    if (processes_.back().get() < 0) return false;
+    if (!processes_.back()) return false;
   }
   if (rank_ != 0) {
     char path[64];
     std::snprintf(path, sizeof path, "/proc/%d/fd/%d", places[0].process, places[0].descriptor);
-    memory_ = Descriptor(::open(path, O_RDWR | O_CLOEXEC));
+    memory_ = tandem::detail::Descriptor(::open(path, O_RDWR | O_CLOEXEC));
   }
-  if (memory_.get() < 0) return false;
+  if (!memory_) return false;
   void* const at = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, memory_.get(), 0);
   if (at == MAP_FAILED) return false;
   begin_ = static_cast<char*>(at);
@@ -136,7 +118,7 @@ bool SharedMemory::publish(const CallOptions& options, bool more) {
   own.more[round_ % 2] = more;
   std::atomic_ref(own.round).store(round_, std::memory_order_release);
   wake_all(own.round);
-  const int64_t end = now() + std::chrono::nanoseconds(options.timeout).count();
+  const int64_t end = nanoseconds_now() + std::chrono::nanoseconds(options.timeout).count();
   for (int r = 0; r < size_; ++r) {
     if (r == rank_) continue;
     await(r, options, end);
@@ -148,17 +130,16 @@ bool SharedMemory::publish(const CallOptions& options, bool more) {
 // A rank that does something else has another tag; so it is waited for until the time is over, as Gloo does.
 void SharedMemory::await(int rank, const CallOptions& options, int64_t end) {
   Member& other = member(rank);
-  for (int spins = 0;; ++spins) {
-    const uint32_t seen = std::atomic_ref(other.round).load(std::memory_order_acquire);
-    const bool here = static_cast<int32_t>(seen - round_) >= 0;
-    if (here && other.tags[round_ % 2] == options.tag) return;
-    if (spins < spins_) {
-      relax();
-      continue;
-    }
+  uint32_t seen = 0;
+  const auto here = [&] {
+    seen = std::atomic_ref(other.round).load(std::memory_order_acquire);
+    return static_cast<int32_t>(seen - round_) >= 0 && other.tags[round_ % 2] == options.tag;
+  };
+  if (spin_until(here, spins_)) return;
+  while (!here()) {
     if (aborted_) fail("the call was given up");
     check_alive();
-    const int64_t left = end - now();
+    const int64_t left = end - nanoseconds_now();
     if (left <= 0) fail("no answer in time from rank " + std::to_string(rank));
     sleep_on(other.round, seen, std::min(left, kTick));
   }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tandem/core/base/descriptor.h"
 #include "tandem/parallel/distributed/engine.h"
 #include "tandem/parallel/distributed/reduce_loops.h"
 
@@ -50,18 +51,6 @@ class SharedMemory {
 
  private:
   struct Member;
-  class Descriptor {
-   public:
-    explicit Descriptor(int value = -1) : value_(value) {}
-    Descriptor(Descriptor&& other) noexcept : value_(other.value_) { other.value_ = -1; }
-    Descriptor& operator=(Descriptor&& other) noexcept;
-    ~Descriptor();
-    int get() const { return value_; }
-
-   private:
-    int value_;
-  };
-
   struct Reduction {
     ReduceFunction function;
     std::size_t item;   // bytes of an element
@@ -84,8 +73,8 @@ class SharedMemory {
 
   const int rank_, size_, spins_;
   Place place_{};
-  Descriptor memory_;
-  std::vector<Descriptor> processes_;  // by rank
+  tandem::detail::Descriptor memory_;
+  std::vector<tandem::detail::Descriptor> processes_;  // by rank
   char* begin_ = nullptr;
   std::size_t bytes_ = 0;
   uint32_t round_ = 0;  // the last one that this rank has published
