@@ -1,3 +1,4 @@
+// save_checkpoint: gathers and writes slice by slice.
 #include "tandem/parallel/fully_sharded/checkpoint_files.h"
 
 #include <algorithm>
@@ -8,69 +9,21 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/core/base/atomic_file.h"
 #include "tandem/core/base/atomic_folder.h"
-#include "tandem/core/memory_format.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/nn/files/safetensors_index.h"
-#include "tandem/nn/files/safetensors_reader.h"
 #include "tandem/nn/files/safetensors_writer.h"
 #include "tandem/nn/optim/optimizer.h"
+#include "tandem/parallel/fully_sharded/checkpoint_parts.h"
 #include "tandem/parallel/shared/model_sync.h"
 
 namespace tandem::distributed {
 namespace {
 
 namespace fs = std::filesystem;
-using serialize::SafeTensorsReader;
+using namespace detail;
 using serialize::SafeTensorsWriter;
 using serialize::TensorEntry;
 using Texts = OrderedDict<std::string, std::string>;
-using Names = std::vector<std::string>;
-
-constexpr const char* kModel = "model";
-constexpr const char* kOptimizer = "optimizer";
-constexpr std::string_view kState = "state.";
-// A tensor of how many parameters each group has, so that the index lists a file if there is no state yet.
-constexpr const char* kGroups = "param_groups";
-
-// ---- errors: a process goes on with the calls of all when it has failed
-
-template <class F>
-void attempt(std::string& error, const F& f) {
-  if (!error.empty()) return;
-  try {
-    f();
-  } catch (const DistributedError&) {
-    throw;
-  } catch (const std::exception& thrown) {
-    error = thrown.what();
-    if (error.empty()) error = "an exception without a message";
-  }
-}
-
-// Throws on all processes if one has an error, or if they differ in `same`. Equal errors are named once.
-void agree(ProcessGroup& group, const char* caller, const std::string& error, const std::string& same = "") {
-  const Names all = exchange_texts(group, error.empty() ? "=" + same : "!" + error);
-  std::string text;
-  for (auto at = all.begin(); at != all.end(); ++at)
-    if (at->front() == '!' && std::find(all.begin(), at, *at) == at)
-      text += concat(text.empty() ? "" : "\n", caller, ": rank ", at - all.begin(), ": ", at->substr(1));
-  if (!text.empty()) fail(text);
-  for (std::size_t rank = 1; rank < all.size(); ++rank)
-    check(all[rank] == all[0], caller, ": the optimizer of rank ", rank, " differs from that of rank 0");
-}
-
-// An exception that the others do not know of, as when memory is exhausted, must not let them wait.
-template <class F>
-void or_abort(ProcessGroup& group, const F& f) {
-  try {
-    f();
-  } catch (...) {
-    abort_with(group, std::current_exception(), "an exception");
-    throw;
-  }
-}
-
-// ---- what is in the files
 
 // Tensors of which each process has a slice, in the same places as the parameters.
 struct SlicedTensors {
@@ -124,29 +77,6 @@ void divide(Files& files, int ranks) {
     files.entries[0].push_back({name, tensor.dtype(), Dims(tensor.sizes())});
 }
 
-// The names of each parameter: a shared one has several.
-std::unordered_map<std::string, Names> names_of_parameters(const FullyShardedDataParallelBase& model) {
-  std::unordered_map<const TensorImpl*, Names> of;
-  std::unordered_map<std::string, Names> out;
-  model.wrapped().apply([&](const std::string& prefix, const nn::Module& module) {
-    for (const auto& [name, parameter] : module.named_parameters(/*recurse=*/false))
-      of[parameter.impl()].push_back(prefix.empty() ? name : prefix + "." + name);
-  });
-  for (auto& item : of) {
-    Names& names = item.second;
-    for (const std::string& name : names) out[name] = names;
-  }
-  return out;
-}
-
-OrderedDict<std::string, Tensor> buffers_of(const FullyShardedDataParallelBase& model,
-                                            const std::unordered_map<std::string, Names>& parameters) {
-  OrderedDict<std::string, Tensor> out("Tensor");
-  for (const auto& [name, tensor] : model.wrapped().state_dict())
-    if (!parameters.contains(name)) out.insert(name, tensor);
-  return out;
-}
-
 Files files_of_model(const FullyShardedDataParallelBase& model, const std::vector<ShardedSlice>& slices) {
   Files files{kModel, {}};
   const auto names = names_of_parameters(model);
@@ -160,48 +90,6 @@ Files files_of_model(const FullyShardedDataParallelBase& model, const std::vecto
   for (Texts& metadata : files.metadata) metadata.insert("format", "pt");  // which transformers expects
   return files;
 }
-
-// ---- the optimizer's state: it saves "state.I.FIELD" for its parameter number I, which is a slice here
-
-// A key "state.WHAT.FIELD"; none for other keys.
-struct StateKey {
-  std::string what, field;
-};
-optional<StateKey> parse_key(const std::string& key) {
-  if (!key.starts_with(kState)) return nullopt;
-  const std::size_t dot = key.rfind('.');
-  if (dot < kState.size()) return nullopt;
-  return StateKey{key.substr(kState.size(), dot - kState.size()), key.substr(dot + 1)};
-}
-std::string key_of(const std::string& what, const std::string& field) { return concat(kState, what, ".", field); }
-
-// The slices of an optimizer's parameters, and the names of the parameters in each group, a line each.
-struct Groups {
-  std::vector<const ShardedSlice*> slices;
-  std::vector<std::size_t> sizes;
-  Names names;
-  std::vector<int64_t> counts;  // of names
-};
-Groups groups_of(const optim::Optimizer& optimizer, const std::vector<ShardedSlice>& slices) {
-  Groups out;
-  for (const auto& group : optimizer.param_groups()) {
-    Names names;
-    for (const Tensor& p : group.params()) {
-      const auto slice = std::find_if(slices.begin(), slices.end(),
-                                      [&](const ShardedSlice& each) { return each.slice.impl() == p.impl(); });
-      check(slice != slices.end(), "the optimizer has a parameter that is none of the model's parameters(): ", p);
-      out.slices.push_back(&*slice);
-      for (const auto& parameter : slice->parameters) names.push_back(parameter.name);
-    }
-    std::sort(names.begin(), names.end());
-    out.sizes.push_back(group.params().size());
-    out.counts.push_back(static_cast<int64_t>(names.size()));
-    out.names.emplace_back();
-    for (const std::string& name : names) out.names.back() += name + "\n";
-  }
-  return out;
-}
-std::string params_key(std::size_t group) { return concat("param_groups.", group, ".params"); }
 
 const ShardedSlice& slice_at(const Groups& groups, const StateKey& key) {
   std::size_t at = groups.slices.size();
@@ -255,8 +143,6 @@ std::string description(const Files& files) {
   }
   return std::to_string(std::hash<std::string>{}(out));
 }
-
-// ---- saving
 
 // Writes this process's file. Every process calls it; only errors of the group are thrown.
 void write_share(ProcessGroup& group, const Files& files, const std::string& folder, std::string& error) {
@@ -327,205 +213,6 @@ void check_replaceable(const std::string& folder, const std::string& stem) {
   }
 }
 
-// ---- loading
-
-std::string listed(const char* head, const Names& names) {
-  if (names.empty()) return "";
-  std::string out = head;
-  for (std::size_t i = 0; i < names.size() && i < 10; ++i) out += (i == 0 ? " " : ", ") + names[i];
-  return out + (names.size() > 10 ? concat(", … (", names.size(), ")") : "");
-}
-
-// The names of a checkpoint's tensors that do not fit.
-struct Misfits {
-  Names missing, unexpected, shapes;
-
-  void compare(const TensorEntry& entry, IntArrayRef sizes) {
-    if (IntArrayRef(entry.sizes) != sizes)
-      shapes.push_back(concat(entry.name, ": is ", sizes, " here, ", entry.sizes, " in the file"));
-  }
-  void report(const std::string& path, const char* of) const {
-    if (missing.empty() && unexpected.empty() && shapes.empty()) return;
-    fail(path, ": does not match the ", of, listed("\n  missing:", missing), listed("\n  unexpected:", unexpected),
-         listed("\n  shape mismatch:", shapes));
-  }
-};
-
-std::unordered_map<std::string, std::size_t> positions_of(const SafeTensorsReader& file) {
-  std::unordered_map<std::string, std::size_t> out;
-  for (std::size_t i = 0; i < file.items().size(); ++i) out.emplace(file.items()[i].entry.name, i);
-  return out;
-}
-
-// Each process verifies a part of the file, so that all of it is.
-void verify_share(const SafeTensorsReader& file, const ProcessGroup& group) {
-  std::vector<std::size_t> own;
-  std::vector<uint64_t> used(static_cast<std::size_t>(group.size()), 0);
-  for (std::size_t i = 0; i < file.items().size(); ++i) {
-    const auto least = std::min_element(used.begin(), used.end());
-    *least += file.items()[i].entry.end - file.items()[i].entry.begin + 1;
-    if (least - used.begin() == group.rank()) own.push_back(i);
-  }
-  file.verify(own);
-}
-
-// This process's slice of the tensors `items`, one for each parameter of `like`.
-Tensor read_slice(const SafeTensorsReader& file, const ShardedSlice& like, const std::vector<std::size_t>& items,
-                  int rank) {
-  const int64_t length = like.slice.numel(), begin = rank * length;
-  Tensor out = zeros({length}, like.slice.options().requires_grad(false));
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    const ShardedSlice::Parameter& p = like.parameters[i];
-    const int64_t from = std::max(begin, p.offset), to = std::min(begin + length, p.offset + p.numel);
-    if (from >= to) continue;
-    const Tensor part = out.narrow(0, from - begin, to - from);
-    if (IntArrayRef(p.strides) == IntArrayRef(dense_strides(p.sizes, MemoryFormat::Contiguous))) {
-      file.read_elements(items[i], from - p.offset, part);
-      continue;
-    }
-    const Tensor whole = empty({p.numel}, TensorOptions(file.items()[items[i]].entry.dtype));
-    file.read_into({{items[i], alias(whole, p.sizes, p.strides, 0)}});
-    Tensor(part).copy_(whole.narrow(0, from - p.offset, to - from));
-  }
-  return out;
-}
-
-// Values that have been read, and where they belong.
-using Staged = std::vector<std::pair<Tensor, Tensor>>;
-
-Staged read_model(const FullyShardedDataParallelBase& model, const std::vector<ShardedSlice>& slices,
-                  const std::string& path) {
-  const SafeTensorsReader file(path);
-  const auto positions = positions_of(file);
-  const auto names = names_of_parameters(model);
-  const auto buffers = buffers_of(model, names);
-  Misfits misfits;
-  for (const auto& item : file.items())
-    if (!names.contains(item.entry.name) && !buffers.contains(item.entry.name))
-      misfits.unexpected.push_back(item.entry.name);
-  std::vector<std::vector<std::size_t>> items;
-  for (const ShardedSlice& slice : slices) {
-    items.emplace_back();
-    for (const auto& parameter : slice.parameters) {
-      const Names& known = names.at(parameter.name);
-      const auto name = std::find_if(known.begin(), known.end(), [&](const auto& n) { return positions.contains(n); });
-      if (name == known.end()) {
-        misfits.missing.push_back(parameter.name);
-        continue;
-      }
-      items.back().push_back(positions.at(*name));
-      misfits.compare(file.items()[items.back().back()].entry, parameter.sizes);
-    }
-  }
-  for (const auto& [name, buffer] : buffers)
-    if (positions.contains(name))
-      misfits.compare(file.items()[positions.at(name)].entry, buffer.sizes());
-    else
-      misfits.missing.push_back(name);
-  misfits.report(path, "model");
-
-  const ProcessGroup& group = *model.process_group();
-  verify_share(file, group);
-  Staged out;
-  for (std::size_t s = 0; s < slices.size(); ++s)
-    out.emplace_back(read_slice(file, slices[s], items[s], group.rank()), slices[s].slice);
-  std::vector<SafeTensorsReader::Target> targets;
-  for (const auto& [name, buffer] : buffers) {
-    out.emplace_back(empty_like(buffer), buffer);
-    targets.push_back({positions.at(name), out.back().first});
-  }
-  file.read_into(targets);
-  return out;
-}
-
-// What is to be known of a slice: by field the items, or the text, of its parameters.
-struct SliceState {
-  std::unordered_map<std::string, std::vector<optional<std::size_t>>> items;
-  std::unordered_map<std::string, std::vector<optional<std::string>>> texts;
-};
-
-// Throws Error unless all parameters of the slice have a value.
-template <class Value>
-std::vector<Value> of_all(const std::vector<optional<Value>>& values, const ShardedSlice& slice,
-                          const std::string& field, const std::string& path) {
-  std::vector<Value> out;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    check(values[i].has_value(), path, ": lacks ", key_of(slice.parameters[i].name, field),
-          ", although other parameters of the same slice have it");
-    out.push_back(*values[i]);
-  }
-  return out;
-}
-
-// The archive that the optimizer of this process would have saved.
-serialize::InputArchive read_optimizer(const optim::Optimizer& optimizer, const std::vector<ShardedSlice>& slices,
-                                       const std::string& path, const ProcessGroup& group) {
-  check(fs::is_directory(path), path, ": there is no such folder; the checkpoint has been saved without an optimizer");
-  const SafeTensorsReader file(path);
-  const Groups groups = groups_of(optimizer, slices);
-  std::unordered_map<std::string, std::pair<std::size_t, std::size_t>> places;  // slice and parameter of a name
-  for (std::size_t s = 0; s < groups.slices.size(); ++s)
-    for (std::size_t i = 0; i < groups.slices[s]->parameters.size(); ++i)
-      places[groups.slices[s]->parameters[i].name] = {s, i};
-  std::vector<SliceState> states(groups.slices.size());
-  Misfits misfits;
-  for (std::size_t n = 0; n < file.items().size(); ++n) {
-    const TensorEntry& entry = file.items()[n].entry;
-    if (entry.name == kGroups) continue;
-    const auto key = parse_key(entry.name);
-    const auto place = key ? places.find(key->what) : places.end();
-    if (place == places.end()) {
-      misfits.unexpected.push_back(entry.name);
-      continue;
-    }
-    const auto [s, i] = place->second;
-    misfits.compare(entry, groups.slices[s]->parameters[i].sizes);
-    auto& items = states[s].items[key->field];
-    items.resize(groups.slices[s]->parameters.size());
-    items[i] = n;
-  }
-  OrderedDict<std::string, Tensor> tensors("Tensor");
-  Texts metadata("Entry");
-  for (const auto& [name, text] : file.metadata()) {
-    const auto key = parse_key(name);
-    if (!key) {
-      metadata.insert(name, text);
-      continue;
-    }
-    const auto place = places.find(key->what);
-    if (place == places.end()) {
-      misfits.unexpected.push_back(name);
-      continue;
-    }
-    auto& texts = states[place->second.first].texts[key->field];
-    texts.resize(groups.slices[place->second.first]->parameters.size());
-    texts[place->second.second] = text;
-  }
-  misfits.report(path, "optimizer");
-  for (std::size_t g = 0; g < groups.names.size(); ++g) {
-    std::string* names = metadata.find(params_key(g));
-    check(names != nullptr && *names == groups.names[g], path, ": parameter group ", g,
-          names == nullptr ? " is missing" : " has other parameters than here");
-    *names = std::to_string(groups.sizes[g]);
-  }
-
-  verify_share(file, group);
-  for (std::size_t s = 0; s < states.size(); ++s) {
-    const ShardedSlice& slice = *groups.slices[s];
-    for (const auto& [field, items] : states[s].items)
-      tensors.insert(key_of(std::to_string(s), field),
-                     read_slice(file, slice, of_all(items, slice, field, path), group.rank()));
-    for (const auto& [field, texts] : states[s].texts) {
-      const Names all = of_all(texts, slice, field, path);
-      for (std::size_t i = 1; i < all.size(); ++i)
-        check(all[i] == all[0], path, ": ", field, " is ", all[0], " for ", slice.parameters[0].name, ", but ", all[i],
-              " for ", slice.parameters[i].name, ", which is in the same slice here; use the units that were saved");
-      metadata.insert(key_of(std::to_string(s), field), all[0]);
-    }
-  }
-  return {std::move(tensors), std::move(metadata)};
-}
-
 }  // namespace
 
 void save_checkpoint(FullyShardedDataParallelBase& model, const std::string& folder,
@@ -561,27 +248,6 @@ void save_checkpoint(FullyShardedDataParallelBase& model, const std::string& fol
     replaced->commit();
   });
   agree(group, kCaller, error);
-}
-
-void load_checkpoint(FullyShardedDataParallelBase& model, const std::string& path, optim::Optimizer* optimizer) {
-  constexpr const char* kCaller = "load_checkpoint";
-  const NoGradGuard no_grad;
-  ProcessGroup& group = *model.process_group();
-  std::string error;
-  const std::vector<ShardedSlice> slices = model.slices();
-  Staged staged;
-  serialize::InputArchive state;
-  const std::string folder = readable_folder(path);
-  attempt(error, [&] {
-    staged = read_model(model, slices, folder);
-    if (optimizer != nullptr) state = read_optimizer(*optimizer, slices, folder + "/" + kOptimizer, group);
-  });
-  agree(group, kCaller, error);
-  if (optimizer != nullptr) {
-    attempt(error, [&] { optimizer->load(state); });
-    agree(group, kCaller, error);
-  }
-  for (auto& [from, to] : staged) Tensor(to.detach()).copy_(from);
 }
 
 }  // namespace tandem::distributed

@@ -108,15 +108,10 @@ struct ServerCore::Impl {
     bool failed = false;
   };
   ServerReplica& master() { return *replicas[root]; }
-  /// Runs f. If it throws, the other processes fail, too, instead of waiting for this one.
+  /// Runs f. If it throws, the other processes fail, too.
   template <class F>
-  auto guarded(F f) {
-    try {
-      return f();
-    } catch (...) {
-      if (options.group) distributed::abort_with(*options.group, std::current_exception(), "an exception");
-      throw;
-    }
+  auto guarded(const F& f) {
+    return options.group ? distributed::or_abort(*options.group, f) : f();
   }
   StepResult run_backward(const Tensors& batch, PieceFunction loss, const optim::Optimizer* next) {
     const double begin = seconds_now();

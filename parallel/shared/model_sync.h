@@ -1,5 +1,6 @@
 // Makes the models of all processes equal.
 #pragma once
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,17 @@ Tensor gather_rows(ProcessGroup& group, const Tensor& row);
 
 /// Every rank's text, in the order of the ranks; of longer ones the first MB.
 std::vector<std::string> exchange_texts(ProcessGroup& group, const std::string& text);
+
+/// Returns f(). If it throws, the other processes, which do not know of it, fail, too, instead of waiting for this one.
+template <class F>
+auto or_abort(ProcessGroup& group, const F& f) {
+  try {
+    return f();
+  } catch (...) {
+    abort_with(group, std::current_exception(), "an exception");
+    throw;
+  }
+}
 
 /// Tensors packed into flat buffers on `device`. A buffer has one dtype and about `bytes`, or one larger tensor.
 class Coalesced {
