@@ -49,7 +49,8 @@ INTERNAL = re.compile(r"""
   | parallel/distributed/(call_record|comm_thread|diagnosis|engine_loader|group_state|interface|reduce_loops|
       store_state|watchdog)\.h
   | parallel/distributed_data_parallel/reducer_errors\.h
-  | parallel/parameter_server/(gradient_reduction|local_reduction|part_exchange|server_core|server_replica|tree_\w+)\.h
+  | parallel/parameter_server/(gradient_reduction|local_reduction|server_core|server_replica)\.h
+  | parallel/shards/(part_exchange|tree_\w+)\.h
   | parallel/sharded/flat_slices\.h | parallel/fully_sharded/(checkpoint_parts|flat_part|unit_schedule)\.h
 """, re.X)
 TAGS = {"computeroutput": "code", "bold": "b", "emphasis": "i", "itemizedlist": "ul", "orderedlist": "ol",

@@ -18,7 +18,7 @@ KERNELS = "core core/backend core/formulas"
 OPERATIONS = "pointwise reduce view index linalg fft nn loss random factories".split()
 # The ways to train on several devices and processes.
 PARALLEL = " ".join(f"parallel/{room}" for room in
-                    "distributed shared data_parallel distributed_data_parallel fully_sharded parameter_server sharded".split())
+                    "distributed shared shards data_parallel distributed_data_parallel fully_sharded parameter_server sharded".split())
 # The layers, lowest first: the files (a folder, or single files) and the layers that its headers and sources include.
 # A layer can only name layers above it in this list, so the headers of two layers never include each other. Those that
 # name core may also include core/base.
@@ -56,15 +56,18 @@ LAYERS = {
     "engines": ("parallel/distributed/gloo/ parallel/distributed/mpi/ parallel/distributed/nccl/",
                 "core parallel/distributed"),
     "parallel/shared": ("parallel/shared/", "core autograd nn parallel/distributed"),
+    "parallel/shards": ("parallel/shards/", "core autograd nn parallel/distributed parallel/shared"),
     "parallel/data_parallel": ("parallel/data_parallel/", "core autograd nn parallel/distributed parallel/shared"),
     "parallel/distributed_data_parallel": (
         "parallel/distributed_data_parallel/", "core nn parallel/distributed parallel/shared parallel/data_parallel"),
     "parallel/norm": ("parallel/distributed_data_parallel/sync_batch_norm.*",
                       "core nn nn/layers parallel/distributed parallel/shared"),
     "parallel/parameter_server": (
-        "parallel/parameter_server/", "core autograd nn nn/optim parallel/distributed parallel/shared"),
+        "parallel/parameter_server/",
+        "core autograd nn nn/optim parallel/distributed parallel/shared parallel/shards"),
     "parallel/sharded": ("parallel/sharded/", "core nn/optim parallel/distributed parallel/shared"),
-    "parallel/fully_sharded": ("parallel/fully_sharded/", "core autograd nn parallel/distributed parallel/shared"),
+    "parallel/fully_sharded": (
+        "parallel/fully_sharded/", "core autograd nn parallel/distributed parallel/shared parallel/shards"),
     "parallel": ("parallel/", f"core {PARALLEL} parallel/norm"),
     "precompiled": ("core/precompiled/", "core autograd nn/optim"),
     "cli/precompiled": ("cli/precompiled/", "autograd ops.h nn.h"),
@@ -120,6 +123,7 @@ SOURCES_MAY = {
     ("parallel/shared", "ops.h"): "tensors are scattered and summed with operations",
     ("parallel/distributed_data_parallel", "autograd"): "gradients are sent without recording",
     ("parallel/distributed_data_parallel", "ops.h"): "gradients are compressed and divided with operations",
+    ("parallel/shards", "ops.h"): "gradients are summed with operations",
     ("parallel/parameter_server", "ops.h"): "gradients are summed with operations",
     ("parallel/parameter_server", "nn/files"): "the server is saved and loaded",
     ("parallel/sharded", "autograd"): "parameters are copied without recording",
@@ -278,7 +282,7 @@ def main():
     for path, target in (("core/dims.h", "core/backend/kernel.h"), ("core/cpu/linalg/gemm.cpp", "autograd/ops/linalg/mm.h"),
                          ("cuda/runtime.cpp", "autograd/record.h"), ("autograd/node.h", "autograd/ops/linalg/matmul.h"),
                          ("nn/options/conv.h", "nn/module.h"), ("parallel/shared/device_copies.cpp", "datasets/loader.h"),
-                         ("parallel/sharded/flat_slices.cpp", "parallel/parameter_server/tree_sum.h"),
+                         ("parallel/sharded/flat_slices.cpp", "parallel/shards/tree_sum.h"),
                          ("cli/json.h", "tests/temp_folder.h"), ("core/dims.cpp", "bench/bench.h")):
         checks.append((f"{path} may not include {target}",
                        [] if planted(files, path, target, violations) else ["not found"]))

@@ -33,7 +33,7 @@
 #include "tandem/parallel/distributed/watchdog.h"
 #include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
 #include "tandem/parallel/parameter_server/parameter_server.h"
-#include "tandem/parallel/parameter_server/tree_exchange.h"
+#include "tandem/parallel/shards/tree_exchange.h"
 
 using namespace bench;
 

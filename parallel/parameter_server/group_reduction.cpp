@@ -14,7 +14,7 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/core/random/generator.h"
 #include "tandem/parallel/parameter_server/local_reduction.h"
-#include "tandem/parallel/parameter_server/part_exchange.h"
+#include "tandem/parallel/shards/part_exchange.h"
 #include "tandem/parallel/shared/buckets.h"
 #include "tandem/parallel/shared/model_sync.h"
 

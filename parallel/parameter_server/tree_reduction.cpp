@@ -9,9 +9,9 @@
 #include "tandem/core/random/generator.h"
 #include "tandem/core/shards.h"
 #include "tandem/parallel/parameter_server/gradient_reduction.h"
-#include "tandem/parallel/parameter_server/part_exchange.h"
-#include "tandem/parallel/parameter_server/tree_exchange.h"
-#include "tandem/parallel/parameter_server/tree_sum.h"
+#include "tandem/parallel/shards/part_exchange.h"
+#include "tandem/parallel/shards/tree_exchange.h"
+#include "tandem/parallel/shards/tree_sum.h"
 #include "tandem/parallel/shared/model_sync.h"
 
 namespace tandem::parallel {

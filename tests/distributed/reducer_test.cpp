@@ -7,7 +7,7 @@
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/shards.h"
 #include "tandem/parallel/distributed_data_parallel/reducer_errors.h"
-#include "tandem/parallel/parameter_server/tree_exchange.h"
+#include "tandem/parallel/shards/tree_exchange.h"
 #include "tandem/tests/distributed/ranks.h"
 #include "tandem/tests/temp_folder.h"
 

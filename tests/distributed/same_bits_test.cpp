@@ -5,7 +5,7 @@
 
 #include "tandem/core/shards.h"
 #include "tandem/parallel/parameter_server/parameter_server.h"
-#include "tandem/parallel/parameter_server/tree_sum.h"
+#include "tandem/parallel/shards/tree_sum.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/distributed/ranks.h"
 

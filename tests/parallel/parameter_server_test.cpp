@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include "tandem/parallel/parameter_server/tree_sum.h"
+#include "tandem/parallel/shards/tree_sum.h"
 #include "tandem/testing.h"
 #include "tandem/tests/parallel/server_testing.h"
 

@@ -1,4 +1,4 @@
-#include "tandem/parallel/parameter_server/part_exchange.h"
+#include "tandem/parallel/shards/part_exchange.h"
 
 #include <cstring>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tandem/parallel/distributed/process_group.h"
-#include "tandem/parallel/parameter_server/tree_sum.h"
+#include "tandem/parallel/shards/tree_sum.h"
 
 namespace tandem::distributed {
 

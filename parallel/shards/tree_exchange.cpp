@@ -1,4 +1,4 @@
-#include "tandem/parallel/parameter_server/tree_exchange.h"
+#include "tandem/parallel/shards/tree_exchange.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // Sums in tree order: a stack of nodes that works like a binary counter.
-#include "tandem/parallel/parameter_server/tree_sum.h"
+#include "tandem/parallel/shards/tree_sum.h"
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
