@@ -50,7 +50,7 @@ INTERNAL = re.compile(r"""
       store_state|watchdog)\.h
   | parallel/distributed_data_parallel/reducer_errors\.h
   | parallel/parameter_server/(gradient_reduction|local_reduction|server_core|server_replica)\.h
-  | parallel/shards/(part_exchange|tree_\w+)\.h
+  | parallel/shards/(part_exchange|shard_buffers|tree_\w+)\.h
   | parallel/sharded/flat_slices\.h | parallel/fully_sharded/(checkpoint_parts|flat_part|unit_schedule)\.h
 """, re.X)
 TAGS = {"computeroutput": "code", "bold": "b", "emphasis": "i", "itemizedlist": "ul", "orderedlist": "ol",

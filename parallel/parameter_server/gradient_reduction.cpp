@@ -17,22 +17,15 @@ void GradientReduction::drop(bool /*failed*/) {
 }
 
 std::vector<int64_t> GradientReduction::cut(int64_t samples, std::size_t parts) const {
-  return options_.chunks ? chunk_sizes(samples, parts) : balanced_sizes(samples, parts);
+  return piece_sizes(samples, static_cast<int64_t>(parts), options_.chunks);
 }
 
 void GradientReduction::set_pieces(const std::vector<int64_t>& sizes, int64_t first, int64_t whole) {
-  pieces_.clear();
-  for (int64_t start = 0; const int64_t size : sizes) {
-    pieces_.push_back({start, size, first, share(size, whole), static_cast<uint64_t>(first)});
-    start += size;
-    ++first;
-  }
+  pieces_ = make_pieces(sizes, first, whole, options_.loss);
   used_ = std::min(pieces_.size(), replicas_.size());
   for (std::size_t i = used_; i < replicas_.size() && !accumulating_; ++i) replicas_[i]->forget_gradients();
 }
 
-double GradientReduction::share(int64_t a, int64_t b) const {
-  return options_.loss == Reduction::Mean ? static_cast<double>(a) / static_cast<double>(b) : 1;
-}
+double GradientReduction::share(int64_t a, int64_t b) const { return loss_share(options_.loss, a, b); }
 
 }  // namespace tandem::parallel

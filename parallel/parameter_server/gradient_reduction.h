@@ -8,16 +8,9 @@
 #include "tandem/nn/optim/optimizer.h"
 #include "tandem/parallel/parameter_server/server_core.h"
 #include "tandem/parallel/parameter_server/server_replica.h"
+#include "tandem/parallel/shards/pieces.h"
 
 namespace tandem::parallel {
-
-/// A part of a batch with its own forward and backward pass.
-struct Piece {
-  int64_t start, size;        // its samples in this process's part of the batch
-  int64_t number;             // of a shard: among the shards of all processes
-  double weight;              // of its loss in backward
-  optional<uint64_t> stream;  // of random numbers; without one, it draws from the caller's
-};
 
 class GradientReduction {
  public:

@@ -27,7 +27,7 @@ class GroupReduction final : public LocalReduction {
  public:
   GroupReduction(const Replicas& replicas, std::size_t root, const ServerOptions& options)
       : LocalReduction(replicas, root, options),
-        parts_(options.group),
+        parts_(options.group, "ParameterServer"),
         buckets_(cut_buckets(this->root().flat, std::min(options.bucket_bytes, kFirstBytes), options.bucket_bytes)) {
     for (std::size_t i = 0; i < replicas.size(); ++i)
       if (reads_in_place(i))

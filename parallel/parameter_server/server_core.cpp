@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <exception>
-#include <limits>
 #include <numeric>
 
 #include "tandem/autograd/grad_mode.h"
@@ -14,8 +12,6 @@
 #include "tandem/core/base/clock.h"
 #include "tandem/core/device_threads.h"
 #include "tandem/core/memory_format.h"
-#include "tandem/core/random/generator.h"
-#include "tandem/core/random/splitmix64.h"
 #include "tandem/core/stream.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/parallel/parameter_server/local_reduction.h"
@@ -75,31 +71,12 @@ void make_models_equal(const ServerOptions& options, const nn::Module& net) {
   distributed::broadcast_from(group, net.buffers(), 0, options.bucket_bytes);
 }
 
-// Number of samples in a batch. Throws Error unless its tensors agree on it and it is positive.
-int64_t batch_size(const Tensors& batch) {
-  check(!batch.empty(), "ParameterServer: the batch has no tensors");
-  for (const Tensor& t : batch) {
-    check(t.defined() && t.dim() > 0, "ParameterServer: batch tensors must have samples along dimension 0, got ", t);
-    check(t.size(0) == batch[0].size(0), "ParameterServer: batch tensors differ in the number of samples\n  ", batch[0],
-          "\n  ", t);
-  }
-  check(batch[0].size(0) > 0, "ParameterServer: the batch has no samples: ", batch[0]);
-  return batch[0].size(0);
-}
-
 std::size_t sum_before(const std::vector<int64_t>& counts, std::size_t i) {
   return static_cast<std::size_t>(
       std::accumulate(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(i), int64_t{0}));
 }
 
 }  // namespace
-
-double StepResult::loss() const {
-  double sum = 0;
-  for (std::size_t i = 0; i < losses.size(); ++i)
-    sum += losses[i].defined() ? weights[i] * losses[i].item<double>() : std::numeric_limits<double>::quiet_NaN();
-  return sum;
-}
 
 struct ServerCore::Impl {
   struct Computed {
@@ -117,7 +94,7 @@ struct ServerCore::Impl {
     const double begin = seconds_now();
     if (left_at > 0) timings.data_wait += begin - left_at;
     master().check_unchanged();
-    reduction->begin_step(batch_size(batch), steps);
+    reduction->begin_step(batch_size(batch, "ParameterServer"), steps);
     Computed computed = compute(batch, loss);
     try {
       if (!reduction->complete(computed.failed)) computed = compute(batch, loss);
@@ -190,30 +167,13 @@ struct ServerCore::Impl {
       inputs.push_back(options.buckets == 0 ? seen_from(r.device, part) : part.to(r.device, /*non_blocking=*/true));
     }
     r.timings.copy_in += clock.lap();
-    optional<GeneratorGuard> stream;
-    if (piece.stream)
-      stream.emplace(Generator(mixed(mixed(mixed(reduction->seed()) ^ static_cast<uint64_t>(steps)) ^ *piece.stream)));
-    Tensor value;
-    {
-      const autograd::BufferLogGuard log(reduction->log(device));
-      value = loss(*r.net, inputs);
-    }
-    check(value.defined() && value.numel() == 1 && value.device() == r.device, "the loss of ", reduction->kind, " ",
-          piece.number, " must be a scalar on ", r.device, ", got ", value);
+    const PieceRun run{reduction->kind, reduction->seed(), steps, options.not_finite};
+    Tensor value = loss_of_piece(run, piece, reduction->log(device), r.device, [&] { return loss(*r.net, inputs); });
     result.losses[number] = value.detach();
-    if (options.not_finite != NotFinite::kIgnore)
-      if (const double number_now = value.item<double>(); !std::isfinite(number_now)) {
-        check(options.not_finite == NotFinite::kSkip, "the loss of ", reduction->kind, " ", piece.number, " (samples ",
-              piece.start, " to ", piece.start + piece.size - 1, " of the batch) is ", number_now);
-        return false;
-      }
+    if (!check_finite(run, piece, value)) return false;
     r.timings.forward += clock.lap();
     reduction->before_backward(device, piece);
-    if (piece.weight == 1)
-      value.backward();
-    else
-      value.backward(full(value.sizes(), piece.weight, value.options()));
-    value.reset();
+    parallel::run_backward(std::move(value), piece);
     reduction->after_backward(device);
     r.timings.backward += clock.lap();
     return true;
@@ -327,7 +287,7 @@ Tensor ServerCore::run_evaluate(const Tensors& batch, PieceFunction f) {
   const Exclusive::Use use(exclusive_, "ParameterServer.evaluate");
   Impl& s = *impl_;
   s.master().check_unchanged();
-  const std::vector<int64_t> sizes = balanced_sizes(batch_size(batch), s.devices.size());
+  const std::vector<int64_t> sizes = balanced_sizes(batch_size(batch, "ParameterServer"), s.devices.size());
   s.copy_buffers();
   const auto modules = s.master().net->modules();
   std::vector<bool> training;

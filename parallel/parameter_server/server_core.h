@@ -8,6 +8,7 @@
 #include "tandem/core/threads/parallel_for.h"
 #include "tandem/nn/module.h"
 #include "tandem/nn/optim/optimizer.h"
+#include "tandem/parallel/shards/pieces.h"
 #include "tandem/parallel/shared/device_copies.h"
 
 namespace tandem::distributed {
@@ -15,9 +16,6 @@ class ProcessGroup;
 }
 
 namespace tandem::parallel {
-
-/// What to do about a NaN or infinite loss. Only kIgnore avoids reading the loss on the host.
-enum class NotFinite { kThrow, kSkip, kIgnore };
 
 struct ServerOptions {
   optional<Device> root = {};  ///< holds and updates the parameters; by default the first device
@@ -45,15 +43,6 @@ struct ServerOptions {
   int64_t bucket_bytes = 4 << 20;
   /// Wait for the device after each phase, so timings() measure device time and not only host time.
   bool synchronize_timings = false;
-};
-
-struct StepResult {
-  Tensors losses;               ///< per piece: detached scalars on its device
-  std::vector<double> weights;  ///< weights of the losses
-  bool skipped = false;         ///< a loss was not finite under NotFinite::kSkip, so there are no gradients
-  /// The loss of the batch; in several processes, the part of this one: they add up to the loss of the whole
-  /// batch. Waits for the devices.
-  double loss() const;
 };
 
 /// Seconds, summed over `steps`.

@@ -1,6 +1,5 @@
 // Sums the gradients of shards in a fixed binary tree (tree_sum.h), on any number of devices and processes, and applies
 // their changes of buffers as if they had run sequentially: devices, and processes, hold consecutive runs of shards.
-#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -10,82 +9,19 @@
 #include "tandem/core/shards.h"
 #include "tandem/parallel/parameter_server/gradient_reduction.h"
 #include "tandem/parallel/shards/part_exchange.h"
+#include "tandem/parallel/shards/shard_buffers.h"
 #include "tandem/parallel/shards/tree_exchange.h"
 #include "tandem/parallel/shards/tree_sum.h"
-#include "tandem/parallel/shared/model_sync.h"
 
 namespace tandem::parallel {
 namespace {
-
-/// The buffers of a replica while it computes shards; each shard starts with their values before the step.
-class ShardBuffers {
- public:
-  /// Call before the first shard, once the buffers of `net` have their values. Skips the copy of a buffer that has not
-  /// been written since the last step.
-  void begin(const nn::Module& net) {
-    NoGradGuard no_grad;
-    std::vector<Tensor> now = net.buffers();
-    initial_.resize(now.size());
-    stamps_.resize(now.size());
-    for (std::size_t k = 0; k < now.size(); ++k) {
-      if (k < buffers_.size() && buffers_[k].is_same(now[k]) && stamp(now[k]) == stamps_[k]) continue;
-      if (initial_[k].defined() && initial_[k].sizes() == now[k].sizes() && initial_[k].dtype() == now[k].dtype() &&
-          initial_[k].device() == now[k].device())
-        initial_[k].copy_(now[k]);
-      else
-        initial_[k] = now[k].clone();
-      stamps_[k] = stamp(now[k]);
-    }
-    buffers_ = std::move(now);
-    written_.assign(buffers_.size(), {});
-    log_.watch(buffers_);
-  }
-  /// The log to use in the forward of a shard.
-  autograd::BufferLog* log() { return buffers_.empty() ? nullptr : &log_; }
-  /// Call after each shard: keeps what it wrote and restores the initial values.
-  void end_shard() {
-    NoGradGuard no_grad;
-    for (std::size_t k = 0; k < buffers_.size(); ++k)
-      if (stamp(buffers_[k]) != stamps_[k]) written_[k] = buffers_[k].clone();
-    restore();
-  }
-  /// Restores the initial values after a shard that failed.
-  void restore() {
-    NoGradGuard no_grad;
-    for (std::size_t k = 0; k < buffers_.size(); ++k) {
-      if (stamp(buffers_[k]) == stamps_[k]) continue;
-      buffers_[k].copy_(initial_[k]);
-      stamps_[k] = stamp(buffers_[k]);
-    }
-  }
-  /// Copies into each buffer the value from the last shard of this replica that wrote it.
-  void copy_written(const std::vector<Tensor>& buffers) const {
-    NoGradGuard no_grad;
-    for (std::size_t k = 0; k < written_.size(); ++k)
-      if (written_[k].defined()) Tensor(buffers.at(k)).copy_(written_[k], /*non_blocking=*/true);
-  }
-  /// Whether a shard of this replica wrote buffer k directly.
-  bool wrote(std::size_t k) const { return k < written_.size() && written_[k].defined(); }
-  void replay(const std::vector<Tensor>& buffers) { log_.replay(buffers); }
-
- private:
-  struct Stamp {
-    const void* data = nullptr;
-    uint32_t version = 0;
-    bool operator==(const Stamp&) const = default;
-  };
-  static Stamp stamp(const Tensor& t) { return {t.data_ptr(), t._version()}; }
-  std::vector<Tensor> buffers_, initial_, written_;
-  std::vector<Stamp> stamps_;  // stamps of the buffers while they equal initial_
-  autograd::BufferLog log_;
-};
 
 class TreeReduction final : public GradientReduction {
  public:
   // Gradients move into the tree as they arrive; otherwise all of them would be in memory twice at the end of backward.
   TreeReduction(const Replicas& replicas, std::size_t root, const ServerOptions& options)
       : GradientReduction(replicas, root, options, "shard"), devices_(replicas.size()) {
-    if (options.group) parts_.emplace(options.group);
+    if (options.group) parts_.emplace(options.group, "ParameterServer");
     for (std::size_t i = 0; i < replicas.size(); ++i) {
       TreeSum& tree = devices_[i].tree;
       const std::vector<Tensor>& parameters = replicas[i]->flat.parameters();
@@ -116,7 +52,9 @@ class TreeReduction final : public GradientReduction {
   }
 
   void before_backward(std::size_t device, const Piece& piece) override {
-    devices_[device].tree.begin_leaf(piece.number, replicas_[device]->flat);
+    const nn::FlatParameters& flat = replicas_[device]->flat;
+    devices_[device].tree.begin_leaf(piece.number, flat.parameters().size(),
+                                     [&] { return flat_sum(zeros_like(flat.grad()), flat); });
     replicas_[device]->reports = true;
   }
 
@@ -132,7 +70,7 @@ class TreeReduction final : public GradientReduction {
     if (!parts_) return true;
     parts_->complete();
     samples_ = parts_->samples();
-    Shards actual = own_shards();
+    ShardRun actual = own_shards();
     if (actual == shards_) return true;
     devices_[root_].buffers.restore();
     set_shards(std::move(actual));
@@ -140,7 +78,7 @@ class TreeReduction final : public GradientReduction {
   }
 
   void finish(const optim::Optimizer* /*next*/) override {
-    fold_buffers();
+    fold();
     const NoGradGuard no_grad;
     const DeviceGuard guard(root().device);
     TreeSum total;
@@ -177,83 +115,30 @@ class TreeReduction final : public GradientReduction {
     TreeSum tree;
     ShardBuffers buffers;
   };
-  /// The shards of this process, of all processes' batch.
-  struct Shards {
-    uint64_t seed = 0;  // of the default generator on rank 0
-    int64_t total = 0, first = 0;
-    std::vector<int64_t> sizes;  // of shards first, first + 1, …
-    bool operator==(const Shards&) const = default;
-  };
-
-  Shards own_shards() const {
+  ShardRun own_shards() const {
     const std::vector<int64_t> sizes = cut(samples_, static_cast<std::size_t>(options_.shards));
-    const auto total = static_cast<int64_t>(sizes.size());
-    if (!parts_) return {default_generator().current_seed(), total, 0, sizes};
-    const std::vector<PartExchange::Part>& parts = parts_->parts();
-    const auto ranks = static_cast<int64_t>(parts.size());
-    check(total >= ranks, "ParameterServer: ", total, " shards are too few for ", ranks,
-          " processes; each needs at least one");
-    Shards own;
-    for (int64_t r = 0; r < ranks; ++r) {
-      const int64_t first = balanced_begin(total, ranks, r), end = balanced_begin(total, ranks, r + 1);
-      const int64_t expected = std::accumulate(sizes.begin() + first, sizes.begin() + end, int64_t{0});
-      const int64_t samples = parts[static_cast<std::size_t>(r)].samples;
-      check(samples == expected, "ParameterServer: rank ", r, " has ", samples, " samples, but its part of a batch of ",
-            samples_, " in ", total, " shards has ", expected, " (shards ", first, " to ", end - 1, ")");
-      if (r == options_.group->rank())
-        own = {static_cast<uint64_t>(parts[0].seed), total, first, {sizes.begin() + first, sizes.begin() + end}};
-    }
-    return own;
+    if (parts_) return parts_->own_run(sizes);
+    return {default_generator().current_seed(), static_cast<int64_t>(sizes.size()), 0, sizes};
   }
 
   // The weights of shards are their sizes, and the sum is divided once: a size of the whole batch that comes late does
   // not matter then.
-  void set_shards(Shards shards) {
+  void set_shards(ShardRun shards) {
     shards_ = std::move(shards);
     seed_ = shards_.seed;
     set_pieces(shards_.sizes, shards_.first, 1);
     devices_[root_].buffers.begin(*root().net);
   }
 
-  void fold_buffers() {
-    const std::vector<Tensor> buffers = root().net->buffers();
-    for (std::size_t i = 0; i < used_; ++i) devices_[i].buffers.copy_written(buffers);
-    if (options_.group && !buffers.empty()) return fold_over_processes(buffers);
-    for (std::size_t i = 0; i < used_; ++i) devices_[i].buffers.replay(buffers);
-  }
-
-  void fold_over_processes(const std::vector<Tensor>& buffers) {
-    const NoGradGuard no_grad;
-    distributed::ProcessGroup& group = *options_.group;
-    const int rank = group.rank(), last = group.size() - 1;
-    // A buffer that was written directly takes its value from the last rank that wrote it.
-    Tensor owners = full({1, static_cast<int64_t>(buffers.size())}, -1, kInt);
-    for (std::size_t k = 0; k < buffers.size(); ++k)
-      for (std::size_t i = 0; i < used_; ++i)
-        if (devices_[i].buffers.wrote(k)) owners.data_ptr<int>()[k] = rank;
-    owners = distributed::gather_rows(group, owners).amax(0);
-    for (int r = 0; r <= last; ++r) {
-      std::vector<Tensor> of_rank;
-      for (std::size_t k = 0; k < buffers.size(); ++k)
-        if (owners.data_ptr<int>()[k] == r) of_rank.push_back(buffers[k]);
-      distributed::broadcast_from(group, of_rank, r, options_.bucket_bytes);
-    }
-    // The other buffers are passed from rank to rank, because their updates depend on the previous values.
-    distributed::Coalesced flat(buffers, options_.bucket_bytes, group.device());
-    const auto pass = [&](bool sends, int peer) {
-      for (const Tensor& buffer : flat.buffers()) (sends ? group.send(buffer, peer) : group.recv(buffer, peer))->wait();
-    };
-    if (rank > 0) pass(false, rank - 1), flat.unpack();
-    for (std::size_t i = 0; i < used_; ++i) devices_[i].buffers.replay(buffers);
-    flat.pack();
-    if (rank < last) pass(true, rank + 1);
-    for (const Tensor& buffer : flat.buffers()) group.broadcast(buffer, last)->wait();
-    flat.unpack();
+  void fold() {
+    std::vector<ShardBuffers*> used;
+    for (std::size_t i = 0; i < used_; ++i) used.push_back(&devices_[i].buffers);
+    fold_buffers(used, root().net->buffers(), options_.group.get(), options_.bucket_bytes);
   }
 
   std::vector<DeviceSums> devices_;
   std::optional<PartExchange> parts_;  // with other processes
-  Shards shards_;
+  ShardRun shards_;
 };
 
 }  // namespace

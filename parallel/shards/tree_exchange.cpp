@@ -1,6 +1,7 @@
 #include "tandem/parallel/shards/tree_exchange.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "tandem/autograd/grad_mode.h"
@@ -56,22 +57,34 @@ void TreeExchange::run(const std::vector<TreeSum::Node>& nodes, int64_t leaves, 
   const int64_t step = std::max<int64_t>(bytes_ / static_cast<int64_t>(sum.element_size()), 16 * group_->size());
   if (size == 0) return;
   const Layout layout(leaves, group_->size());
-  Part current = start(nodes, layout, 0, std::min(step, size)), last;
+  const auto start_at = [&](int64_t at) {
+    return start(nodes, layout, at, segments_of(std::min(step, size - at), group_->size()));
+  };
+  Part current = start_at(0), last;
   for (int64_t at = 0; at < size; at += step) {
     // Waits for the last part while `current` is queued behind it, so no more than two parts need memory.
     if (last.work) finish(last, sum, accumulate);
     Part next;
-    if (at + step < size) next = start(nodes, layout, at + step, std::min(at + 2 * step, size));
+    if (at + step < size) next = start_at(at + step);
     add_and_gather(current, layout, sum, accumulate, divisor);
     last = std::exchange(current, std::move(next));
   }
   if (last.work) finish(last, sum, accumulate);
 }
 
+Tensor TreeExchange::scatter(const std::vector<TreeSum::Node>& nodes, int64_t leaves, double divisor) {
+  const NoGradGuard no_grad;
+  const int64_t size = nodes[0].sum.flat.numel(), ranks = group_->size();
+  const Layout layout(leaves, group_->size());
+  Part part = start(nodes, layout, 0, std::vector<int64_t>(static_cast<std::size_t>(ranks), size / ranks));
+  return add(part, layout, divisor);
+}
+
 // Sends segment q of every node to rank q.
 TreeExchange::Part TreeExchange::start(const std::vector<TreeSum::Node>& nodes, const Layout& layout, int64_t begin,
-                                       int64_t end) {
-  Part part{begin, end, segments_of(end - begin, group_->size()), {}, {}, {}, {}};
+                                       std::vector<int64_t> segments) {
+  const int64_t end = std::accumulate(segments.begin(), segments.end(), begin);
+  Part part{begin, end, std::move(segments), {}, {}, {}, {}};
   const auto ranks = static_cast<std::size_t>(group_->size());
   std::vector<std::vector<int64_t>> table(ranks);  // elements from rank r to rank q
   int64_t total = 0;
@@ -95,9 +108,8 @@ TreeExchange::Part TreeExchange::start(const std::vector<TreeSum::Node>& nodes, 
   return part;
 }
 
-// Adds the nodes of this rank's segment in tree order and starts to send the result to all.
-void TreeExchange::add_and_gather(Part& part, const Layout& layout, const Tensor& sum, bool accumulate,
-                                  double divisor) {
+// The sum of the nodes of this rank's segment, in tree order.
+Tensor TreeExchange::add(Part& part, const Layout& layout, double divisor) {
   part.work->wait();
   part.packed.reset();
   const int64_t mine = part.segments[static_cast<std::size_t>(group_->rank())];
@@ -109,8 +121,15 @@ void TreeExchange::add_and_gather(Part& part, const Layout& layout, const Tensor
       tree.add(place.level, place.index, part.received.narrow(0, at, mine));
       at += mine;
     }
-  const Tensor& result = tree.nodes()[0].sum.flat;
+  Tensor result = tree.nodes()[0].sum.flat;
   if (divisor != 1) result.div_(divisor);
+  return result;
+}
+
+// Starts to send the sum of this rank's segment to all.
+void TreeExchange::add_and_gather(Part& part, const Layout& layout, const Tensor& sum, bool accumulate,
+                                  double divisor) {
+  const Tensor result = add(part, layout, divisor);
   if (accumulate) part.gathered = empty({part.end - part.begin}, sum.options());
   const Tensor target = accumulate ? part.gathered : sum.narrow(0, part.begin, part.end - part.begin);
   part.work = group_->all_gather(target, result, part.segments);

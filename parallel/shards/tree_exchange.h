@@ -21,11 +21,15 @@ class TreeExchange {
   /// Changes the nodes' sums.
   void run(const std::vector<parallel::TreeSum::Node>& nodes, int64_t leaves, const Tensor& sum, bool accumulate,
            double divisor = 1);
+  /// Returns this rank's segment [n / P] of that sum, as one part. P must divide n. Changes the nodes' sums.
+  Tensor scatter(const std::vector<parallel::TreeSum::Node>& nodes, int64_t leaves, double divisor = 1);
 
  private:
   struct Part;
   struct Layout;
-  Part start(const std::vector<parallel::TreeSum::Node>& nodes, const Layout& layout, int64_t begin, int64_t end);
+  Part start(const std::vector<parallel::TreeSum::Node>& nodes, const Layout& layout, int64_t begin,
+             std::vector<int64_t> segments);
+  Tensor add(Part& part, const Layout& layout, double divisor);
   void add_and_gather(Part& part, const Layout& layout, const Tensor& sum, bool accumulate, double divisor);
   void finish(Part& part, const Tensor& sum, bool accumulate);
 

@@ -58,7 +58,7 @@ void TreeSum::begin(int64_t leaves, FlatSum first) {
   first_ = std::move(first);
 }
 
-FlatSum TreeSum::buffer(const nn::FlatParameters& like) {
+FlatSum TreeSum::buffer(FunctionRef<FlatSum()> make) {
   if (nodes_.empty() && first_.flat.defined()) return first_;
   if (!spare_.empty()) {
     FlatSum out = std::move(spare_.back());
@@ -66,16 +66,16 @@ FlatSum TreeSum::buffer(const nn::FlatParameters& like) {
     return out;
   }
   ++made_;
-  return flat_sum(zeros_like(like.grad()), like);
+  return make();
 }
 
-void TreeSum::begin_leaf(int64_t leaf, const nn::FlatParameters& flat) {
+void TreeSum::begin_leaf(int64_t leaf, std::size_t parameters, FunctionRef<FlatSum()> make) {
   const NoGradGuard no_grad;
   leaf_ = leaf;
-  collected_.assign(flat.parameters().size(), 0);
+  collected_.assign(parameters, 0);
   // A right leaf needs no buffer.
   own_buffer_ = nodes_.empty() || leaf % 2 == 0 || nodes_.back().level != 0 || nodes_.back().index != leaf - 1;
-  if (own_buffer_) nodes_.push_back({{0, leaf}, buffer(flat)});
+  if (own_buffer_) nodes_.push_back({{0, leaf}, buffer(make)});
 }
 
 void TreeSum::check_arriving(std::size_t i) const {

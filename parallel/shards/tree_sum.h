@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tandem/core/tensor.h"
+#include "tandem/core/threads/parallel_for.h"
 
 namespace tandem::nn {
 class FlatParameters;
@@ -40,8 +41,9 @@ class TreeSum {
   /// Starts a new sum of `leaves` shards. Reuses buffers of the previous one. `first`: the buffer of the first node, if
   /// given; the sum of all shards that are added here is then in it if they make a single node.
   void begin(int64_t leaves, FlatSum first = {});
-  /// Before the backward of shard `leaf`; numbers must ascend by one.
-  void begin_leaf(int64_t leaf, const nn::FlatParameters& flat);
+  /// Before the backward of shard `leaf`, of so many parameters; numbers must ascend by one. `make` returns a buffer of
+  /// zeros with the parameters' views.
+  void begin_leaf(int64_t leaf, std::size_t parameters, FunctionRef<FlatSum()> make);
   /// Before parameter i receives a gradient. Throws Error if it has been added to another shard's already.
   void check_arriving(std::size_t i) const;
   /// May be called when the gradient of parameter i has arrived: moves it into the leaf's buffer, or adds it to the
@@ -57,7 +59,7 @@ class TreeSum {
   std::size_t buffers() const { return made_; }
 
  private:
-  FlatSum buffer(const nn::FlatParameters& like);
+  FlatSum buffer(FunctionRef<FlatSum()> make);
   void merge();
 
   int64_t leaves_ = 0, leaf_ = 0;
