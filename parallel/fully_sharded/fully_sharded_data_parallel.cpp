@@ -111,11 +111,16 @@ double FullyShardedDataParallelBase::clip_grad_norm_(double max_norm, double nor
   const Tensor all = full({1}, sum, TensorOptions(kDouble).device(group_->device()));
   group_->all_reduce(all, largest ? ReduceOp::MAX : ReduceOp::SUM)->wait();
   const double total = largest ? all.item<double>() : std::pow(all.item<double>(), 1 / norm_type);
-  const double factor = max_norm / (total + 1e-6);
-  if (!(factor >= 1))
-    for (const Tensor& slice : parameters())
-      if (slice.grad().defined()) slice.mutable_grad().mul_(factor);
+  clip_gradients(max_norm, total);
   return total;
+}
+
+void FullyShardedDataParallelBase::clip_gradients(double max_norm, double norm) {
+  const NoGradGuard no_grad;
+  const double factor = max_norm / (norm + 1e-6);
+  if (factor >= 1) return;
+  for (const Tensor& slice : parameters())
+    if (slice.grad().defined()) slice.mutable_grad().mul_(factor);
 }
 
 void FullyShardedDataParallelBase::train(bool on) {

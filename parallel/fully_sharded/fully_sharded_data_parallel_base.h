@@ -54,7 +54,7 @@ class FullyShardedDataParallelBase : public nn::Module {
   /// Copies of all parameters, whole, under their names in the wrapped module. Every process calls it, between steps.
   OrderedDict<std::string, Tensor> gather_parameters();
   /// nn::utils::clip_grad_norm_ for the gradients of all processes together, which all call it; the norm is added in
-  /// another order. Throws Error unless norm_type is positive.
+  /// another order (BatchShards has one that keeps it). Throws Error unless norm_type is positive.
   double clip_grad_norm_(double max_norm, double norm_type = 2);
   const std::shared_ptr<ProcessGroup>& process_group() const { return group_; }
   /// The wrapped module.
@@ -90,6 +90,10 @@ class FullyShardedDataParallelBase : public nn::Module {
   void forward_failed() noexcept;
 
  private:
+  friend class BatchShards;
+  /// As nn::utils::clip_grad_norm_ does for gradients with this norm.
+  void clip_gradients(double max_norm, double norm);
+
   FullyShardedDataParallelOptions options_;
   std::shared_ptr<nn::Module> wrapped_;
   std::shared_ptr<ProcessGroup> group_;

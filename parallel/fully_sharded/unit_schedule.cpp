@@ -236,7 +236,10 @@ void UnitSchedule::arrived(std::size_t parameter) {
     const Trained& at = trained_[parameter];
     ShardedUnit& unit = units_[at.unit];
     any_arrived_ = true;
-    if (reduces_) unit.parts[at.part]->take_gradient(at.place);
+    if (reduces_)
+      unit.parts[at.part]->take_gradient(at.place);
+    else if (collector_)
+      collector_(at.unit, at.part, at.place);
     if (--unit.missing > 0) return;
     release(at.unit);
     if (reduces_) start_complete();

@@ -6,7 +6,9 @@
 // make the same calls. While a unit computes, at most the next gather and one reduction are on their way.
 #pragma once
 #include <exception>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "tandem/nn/hooks.h"
@@ -51,6 +53,10 @@ class UnitSchedule : public std::enable_shared_from_this<UnitSchedule> {
   void start();
 
   const std::vector<ShardedUnit>& units() const { return units_; }
+
+  /// Called when a gradient has arrived in a pass that does not average; null: it stays.
+  using Collector = std::function<void(std::size_t unit, std::size_t part, std::size_t place)>;
+  void set_collector(Collector collector) { collector_ = std::move(collector); }
 
   // ---- around forward of the root. `reduces`: whether the next pass averages its gradients.
   /// Returns whether this is a step's first forward, not one that backward runs again. Throws if an earlier step failed.
@@ -110,6 +116,7 @@ class UnitSchedule : public std::enable_shared_from_this<UnitSchedule> {
   std::vector<std::size_t> reductions_;  // units in the order of their reductions
   std::size_t depth_ = 0;                // how many passes forward ran in
   bool reduces_ = true;
+  Collector collector_;
   bool awaited_ = false;  // a forward was recorded, and no pass has ended since
 
   // ---- of a backward pass

@@ -83,13 +83,19 @@ def test_equal_ranks():
 
 
 # Sums of two numbers have the same bits in any order.
-def test_sharded():
+def test_sharded(whole):
     expected = train(2, kind="ddp")
     seen = {"Gloo": train(2, kind="fsdp")}
     if args.mpirun:
         seen["MPI"] = train_with_mpi(2, 1, LARGE, kind="fsdp")
     for engine, bits in seen.items():
         check(f"FullyShardedDataParallel on 2 processes, {engine}: {bits} instead of {expected}", bits == expected)
+    for size in (1, 2, 3):
+        bits = train(size, kind="fsdp-shards")
+        check(f"FullyShardedDataParallel in shards on {size} processes: {bits} instead of {whole}", bits == [whole] * size)
+    if args.mpirun:
+        bits = train_with_mpi(2, 1, LARGE, kind="fsdp-shards")
+        check(f"FullyShardedDataParallel in shards on 2 processes, MPI: {bits} instead of {whole}", bits == [whole] * 2)
     three = train(3, kind="fsdp")
     check(f"FullyShardedDataParallel on 3 processes: {three}", len(three) == 3 and len(set(three)) == 1)
 
@@ -113,7 +119,7 @@ def test_many_ranks(size):
 expected = test_same_bits()
 test_relaunch(expected)
 test_equal_ranks()
-test_sharded()
+test_sharded(expected[0])
 if args.tandem:
     test_many_ranks(64)
 sys.exit(finish())

@@ -1,12 +1,12 @@
 // One rank of a training job, for training_test.py and training_failures_test.py.
 //
-//   training_worker server|ddp|fsdp [NAME=VALUE]...
+//   training_worker server|ddp|fsdp|fsdp-shards [NAME=VALUE]...
 //
 // server: ParameterServer with 8 shards, so that the bits do not depend on the number of processes. ddp:
-// DistributedDataParallel. fsdp: FullyShardedDataParallel. Prints "step N" after every step, followed by " not finite" if a parameter is not. At the
-// end it prints "hash SHA256" of the parameters (and, of a server, the buffers: the statistics of batch norm differ in
-// DistributedDataParallel) and "files BEFORE AFTER", the open files before and after the group. Exit code 3: an
-// exception, whose message is on stderr.
+// DistributedDataParallel. fsdp: FullyShardedDataParallel; fsdp-shards: with 8 shards. Prints "step N" after every step,
+// followed by " not finite" if a parameter is not. At the end it prints "hash SHA256" of the parameters (and, with
+// shards, the buffers: the statistics of batch norm otherwise differ) and "files BEFORE AFTER", the open files before and
+// after the group. Exit code 3: an exception, whose message is on stderr.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -23,6 +23,7 @@
 #include "tandem/core/base/clock.h"
 #include "tandem/core/shards.h"
 #include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
+#include "tandem/parallel/fully_sharded/batch_shards.h"
 #include "tandem/parallel/fully_sharded/fully_sharded_data_parallel.h"
 #include "tandem/parallel/parameter_server/parameter_server.h"
 #include "tandem/tandem.h"
@@ -223,19 +224,31 @@ void train_ddp(const Job& job) {
   settings.join ? model->join(loop) : loop();
 }
 
-// The net is whole again at the end.
-void train_fsdp(Job& job) {
+// The net is whole again at the end. `shards`: with the server's.
+void train_fsdp(Job& job, bool in_shards) {
   const Settings& settings = job.settings;
   distributed::FullyShardedDataParallel<NetImpl> model(
       job.net, {.is_unit = [](const std::string&, const nn::Module&) { return true; }});
   optim::SGD optimizer(model->parameters(), optim::SGDOptions(0.1).momentum(0.9));
+  distributed::BatchShards shards(model.ptr(), {.shards = kShards});
   for (int64_t step = 0; step < settings.steps; ++step) {
     if (!begin_step(job, step)) return;
-    train_on_part(job, step, model, optimizer);
+    if (in_shards) {
+      const auto [x, y] = part_of_batch(job, step, kShards);
+      optimizer.zero_grad();
+      shards.backward({x, y}, [&](const distributed::Tensors& shard) {
+        return cross_entropy_loss(model->forward(shard[0]), shard[1]);
+      });
+      optimizer.step();
+    } else {
+      train_on_part(job, step, model, optimizer);
+    }
     end_step(job, step, [](const std::string&) {});
   }
   auto whole = std::make_shared<NetImpl>(settings.hidden);
-  whole->load_state_dict(model->gather_parameters(), /*strict=*/false);
+  OrderedDict<std::string, Tensor> state = model->gather_parameters();
+  for (const auto& [name, buffer] : job.net->named_buffers()) state.insert(name, buffer);
+  whole->load_state_dict(state);
   job.net = whole;
 }
 
@@ -269,8 +282,13 @@ void run(const std::string& kind, const Settings& settings) {
     cpu::set_device_count(static_cast<int>(settings.devices));
     Job job{settings, *group, make_net(settings, group->rank())};
     if (job.faulty("other", -1)) group->all_reduce(ones({3}))->wait();
-    kind == "server" ? train_server(job) : kind == "fsdp" ? train_fsdp(job) : train_ddp(job);
-    std::printf("hash %s\n", hash_of(*job.net, kind == "server").c_str());
+    if (kind == "server")
+      train_server(job);
+    else if (kind.starts_with("fsdp"))
+      train_fsdp(job, kind == "fsdp-shards");
+    else
+      train_ddp(job);
+    std::printf("hash %s\n", hash_of(*job.net, kind == "server" || kind == "fsdp-shards").c_str());
   }
   distributed::destroy_process_group();
   std::printf("files %d %d\n", before, open_files());
@@ -280,7 +298,7 @@ void run(const std::string& kind, const Settings& settings) {
 
 int main(int argc, char** argv) {
   try {
-    check(argc > 1, "expected server, ddp or fsdp");
+    check(argc > 1, "expected server, ddp, fsdp or fsdp-shards");
     run(argv[1], parse(argc, argv));
     return 0;
   } catch (const std::exception& error) {

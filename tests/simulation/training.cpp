@@ -1,9 +1,12 @@
 // Scenarios of training: DistributedDataParallel with its options, ZeroRedundancyOptimizer, FullyShardedDataParallel,
 // SyncBatchNorm, and a ParameterServer in several processes. The first process writes a checkpoint after each step, from which a new attempt
 // goes on.
+#include <algorithm>
+
 #include "tandem/nn/files/archive.h"
 #include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
 #include "tandem/parallel/distributed_data_parallel/sync_batch_norm.h"
+#include "tandem/parallel/fully_sharded/batch_shards.h"
 #include "tandem/parallel/fully_sharded/fully_sharded_data_parallel.h"
 #include "tandem/parallel/parameter_server/parameter_server.h"
 #include "tandem/parallel/sharded/zero_redundancy_optimizer.h"
@@ -96,7 +99,8 @@ Training::Training(Random& random, int size)
   if (method_ == Method::kServer || method_ == Method::kJoin || method_ == Method::kSharded) sync_norm_ = false;
   if (method_ == Method::kSharded) adam_ = zero_ = false;
   if (method_ == Method::kServer) steps_ = random.between(1, 4);
-  if (method_ == Method::kServer && random.one_in(2)) shards_ = size * random.between(1, 2);
+  if ((method_ == Method::kServer || method_ == Method::kSharded) && random.one_in(2))
+    shards_ = size * random.between(1, 2);
 }
 
 std::string Training::text() const {
@@ -260,11 +264,18 @@ void Training::train_sharded(const Rank& rank, const GroupPtr& group, const std:
   options.broadcast_buffers = broadcast_buffers_;
   distributed::FullyShardedDataParallel<NetImpl> model(net, options);
   optim::SGD optimizer(model->parameters(), 0.1);
+  distributed::BatchShards shards(model.ptr(), {.shards = std::max<int64_t>(shards_, 1)});
   for (int64_t step = rank.disk.step; step < steps_; ++step) {
     begin_step(rank, *group, step);
     optimizer.zero_grad();
-    step_with(model, rank, step, 0);
-    model->clip_grad_norm_(1.0);
+    if (shards_ > 0) {
+      const Tensor x = inputs(2 * shards_ / rank.size, mix(seed_ + static_cast<uint64_t>(10 * step + rank.rank)));
+      shards.backward({x}, [&](const std::vector<Tensor>& shard) { return model->forward(shard[0], true); });
+      shards.clip_grad_norm_(1.0);
+    } else {
+      step_with(model, rank, step, 0);
+      model->clip_grad_norm_(1.0);
+    }
     optimizer.step();
     OrderedDict<std::string, Tensor> values = model->gather_parameters();
     rank.digest(step, values.values());
