@@ -222,7 +222,7 @@ int summary_command(const SummaryOptions& o, const CommandLine& line) {
     constexpr int kAdamW = 2;
     std::printf("trained with adamw and --fully-sharded, each of %s has %s; besides outputs of its part of a batch\n",
                 counted(*o.processes, "process", "processes").c_str(),
-                described_bytes(unit_bytes(subject.model.ptr()), *o.processes, kAdamW).c_str());
+                described_bytes(unit_bytes(subject.model.ptr()), *o.processes, kAdamW, /*shards=*/0).c_str());
   }
   if (!subject.precision.empty())
     std::printf("on a GPU, the convolutions of this run compute in %s and channels-last\n", subject.precision.c_str());

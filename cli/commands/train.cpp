@@ -246,7 +246,7 @@ void announce(const TrainOptions& o, const Prepared& p, Trainer& trainer, const 
              counted(o.workers, "worker", "workers"),
              c.reproducible.empty() ? "" : ", reproducible: " + c.reproducible));
   if (!p.memory.empty()) say(p.memory);
-  if (trainer.sharded() != nullptr) say(described_memory(*trainer.sharded(), c.recipe));
+  if (trainer.sharded() != nullptr) say(described_memory(*trainer.sharded(), c.recipe, c.shards));
   const int64_t steps = steps_in(c.recipe, trainer.batches());
   say(concat("training ", counted(c.epochs, "epoch", "epochs"), " of ", counted(steps, "step", "steps"), ", ",
              describe(c.recipe), start_of(o, c), ", seed ", c.seed));

@@ -1,6 +1,7 @@
 #include "tandem/cli/train/sharded_memory.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include "tandem/cli/draw/terminal.h"
@@ -20,12 +21,13 @@ std::vector<UnitBytes> unit_bytes(const std::shared_ptr<nn::Module>& model) {
   return out;
 }
 
-std::string described_bytes(const std::vector<UnitBytes>& units, int64_t processes, int states) {
-  double kept = 0, largest = 0;
+std::string described_bytes(const std::vector<UnitBytes>& units, int64_t processes, int states, int64_t shards) {
+  double kept = 0, largest = 0, trained = 0;
   std::map<std::string, double> whole;
   for (const UnitBytes& each : units) {
     kept += each.bytes / static_cast<double>(processes) * (each.trains ? 2 + states : 1);
     whole[each.unit] += each.bytes;
+    if (each.trains) trained += each.bytes;
   }
   const double root = whole[""];
   whole.erase("");
@@ -35,6 +37,11 @@ std::string described_bytes(const std::vector<UnitBytes>& units, int64_t process
   if (!whole.empty())
     text += concat(root > 0 ? " with up to two of " : ", and in a step up to two of ",
                    counted(static_cast<int64_t>(whole.size()), "unit", "units"), ", each at most ", byte_size(largest));
+  if (const int64_t own = (shards + processes - 1) / processes; own > 0) {
+    // Nodes of a tree at a time.
+    const auto sums = std::max<int64_t>(1, static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(own - 1))));
+    text += concat(", and ", byte_size(trained * static_cast<double>(sums)), " of sums over shards");
+  }
   return text;
 }
 

@@ -17,7 +17,7 @@ struct UnitBytes {
 /// Of a model of the tool, which is whole.
 std::vector<UnitBytes> unit_bytes(const std::shared_ptr<nn::Module>& model);
 /// "1.2 GiB of parameters, gradients and optimizer state, …", of each process. `states`: what the optimizer keeps for
-/// each value of a parameter.
-std::string described_bytes(const std::vector<UnitBytes>& units, int64_t processes, int states);
+/// each value of a parameter. `shards` of a batch: 0 for none.
+std::string described_bytes(const std::vector<UnitBytes>& units, int64_t processes, int states, int64_t shards);
 
 }  // namespace tandem::cli

@@ -46,7 +46,6 @@ void check_fully_sharded(const RunConfig& c) {
   const auto need = [](bool good, const std::string& option) {
     require(good, option, ": needs the whole model in one process, so it cannot be combined with --fully-sharded");
   };
-  need(c.shards == 0, concat("--shards ", c.shards));
   need(c.hash_steps == 0, concat("--hash-steps ", c.hash_steps));
 }
 
@@ -185,13 +184,14 @@ void export_sharded(const std::string& tensors, const std::string& folder, const
   for (const fs::path& path : others) fs::remove(path);
 }
 
-std::string described_memory(const distributed::FullyShardedDataParallelBase& model, const Recipe& recipe) {
+std::string described_memory(const distributed::FullyShardedDataParallelBase& model, const Recipe& recipe,
+                             int64_t shards) {
   const int processes = model.process_group()->size();
   std::vector<UnitBytes> units;
   for (const distributed::ShardedSlice& each : model.slices())
     units.push_back({each.unit, static_cast<double>(each.slice.nbytes()) * processes, each.slice.requires_grad()});
   const int states = (recipe.optimizer == "adamw" ? 2 : recipe.momentum > 0 ? 1 : 0) + (recipe.ema > 0 ? 1 : 0);
-  return "memory   in each process " + described_bytes(units, processes, states);
+  return "memory   in each process " + described_bytes(units, processes, states, shards);
 }
 
 }  // namespace tandem::cli

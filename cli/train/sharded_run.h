@@ -47,6 +47,7 @@ void remove_other_tensors(const std::string& folder, const RunConfig& config, co
 void export_sharded(const std::string& tensors, const std::string& folder, const std::string& model);
 
 /// "memory   each process keeps 1.2 GiB …"
-std::string described_memory(const distributed::FullyShardedDataParallelBase& model, const Recipe& recipe);
+std::string described_memory(const distributed::FullyShardedDataParallelBase& model, const Recipe& recipe,
+                             int64_t shards);
 
 }  // namespace tandem::cli

@@ -11,6 +11,7 @@
 #include "tandem/cli/train/sharded_run.h"
 #include "tandem/core/random/generator.h"
 #include "tandem/core/random/splitmix64.h"
+#include "tandem/parallel/fully_sharded/batch_shards.h"
 #include "tandem/parallel/fully_sharded/fully_sharded_data_parallel.h"
 #include "tandem/parallel/parameter_server/parameter_server.h"
 #include "tandem/parallel/shared/model_sync.h"
@@ -73,8 +74,12 @@ void Stepper::clip_gradients() {
   for (const Tensor& p : optimizer_->parameters())
     if (p.grad().defined()) gradients.push_back(p.grad().detach());
   for (const Tensor& g : gradients) norms.push_back(g.norm(2).to(kDouble));
-  const Tensor scale = (recipe_.clip / (stack(norms).norm(2) + 1e-6)).clamp_max(1).to(kFloat);
+  const Tensor scale = clip_scale(stack(norms));
   for (Tensor& g : gradients) g.mul_(scale);
+}
+
+Tensor Stepper::clip_scale(const Tensor& norms) const {
+  return (recipe_.clip / (norms.norm(2) + 1e-6)).clamp_max(1).to(kFloat);
 }
 
 void Stepper::finish_step(const std::function<void()>& take) {
@@ -243,6 +248,28 @@ class ByTeam : public Stepper {
     return {loss / static_cast<double>(count), correct / static_cast<double>(count)};
   }
 
+  // The loss of a piece of a batch, whose correct predictions are added to `correct`.
+  Tensor scaled_loss(const Tensor& output, const Tensor& labels, const GroupPlace& place, const Tensor& correct) {
+    {
+      const NoGradGuard no_grad;
+      Tensor(correct).add_(count_correct(output.detach(), labels));
+    }
+    const Tensor mean = loss_of(output, labels);
+    return scaler_.scale(place.alone() ? mean : mean * place.share);
+  }
+
+  // Keeps the figures of a step, whose losses have been multiplied by `scale`, for agree().
+  void report(const parallel::StepResult& result, int64_t examples, double scale) {
+    report_ = {.request = {}, .examples = examples, .correct = 0, .losses = {}, .weights = result.weights};
+    for (const Tensor& loss : result.losses) report_.losses.push_back(loss.item<double>() / scale);
+  }
+
+  // Of one process.
+  int64_t most_pieces(const Placement& placement) const {
+    if (placement.shards > 0) return placement.shards / team_.size() + 1;
+    return static_cast<int64_t>(placement.devices.size());
+  }
+
   StepRequest take_reports() {
     StepRequest agreed;
     if (!exchange_ || !exchange_->pending()) return agreed;
@@ -285,14 +312,12 @@ class ByServer final : public ByTeam {
                  .synchronize_timings = timed == Timed::kDevices}) {
     train(model_.ptr(), recipe);
     for (const Device& device : server_.devices()) counted_.push_back(full({}, 0, TensorOptions(device).dtype(kLong)));
-    if (!team_.several()) return;
-    const auto devices = static_cast<int64_t>(placement.devices.size());
-    exchange_.emplace(team_, placement.shards > 0 ? placement.shards / team_.size() + 1 : devices);
+    if (team_.several()) exchange_.emplace(team_, most_pieces(placement));
   }
 
   void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) override {
     const parallel::StepResult result = backward(batch, place);
-    if (exchange_) return report(result, batch[1].size(0));
+    if (exchange_) return report_counted(result, batch[1].size(0));
     NoGradGuard guard;
     const auto examples = static_cast<double>(batch[1].size(0)) / scale_;  // the losses have been multiplied
     const bool skips = scaler_.is_enabled();
@@ -374,10 +399,7 @@ class ByServer final : public ByTeam {
     scale_ = place.share * scaler_.get_scale();
     const auto loss = [this, &place](nn::SequentialImpl& net, const Tensor& images, const Tensor& labels) {
       const auto mixed = in_precision(recipe_, images.device());
-      const Tensor output = net.forward(augmented(recipe_, images));
-      count(output.detach(), labels);
-      const Tensor mean = loss_of(output, labels);
-      return scaler_.scale(place.alone() ? mean : mean * place.share);
+      return scaled_loss(net.forward(augmented(recipe_, images)), labels, place, counter(labels.device()));
     };
     if (place.alone() && recipe_.clip == 0 && !scaler_.is_enabled())
       return server_.step(*optimizer_, batch[0], batch[1], loss);
@@ -390,18 +412,14 @@ class ByServer final : public ByTeam {
     return result;
   }
 
-  // Runs on the device's thread, the only one that accesses its counter.
-  void count(const Tensor& output, const Tensor& labels) {
-    NoGradGuard guard;
+  // Of correct predictions. Only the device's thread accesses it.
+  const Tensor& counter(Device device) const {
     const auto& devices = server_.devices();
-    const auto place = std::find(devices.begin(), devices.end(), labels.device()) - devices.begin();
-    counted_[static_cast<std::size_t>(place)].add_(count_correct(output, labels));
+    return counted_[static_cast<std::size_t>(std::find(devices.begin(), devices.end(), device) - devices.begin())];
   }
 
-  // Keeps the figures of a step for agree().
-  void report(const parallel::StepResult& result, int64_t examples) {
-    report_ = {.request = {}, .examples = examples, .correct = 0, .losses = {}, .weights = result.weights};
-    for (const Tensor& loss : result.losses) report_.losses.push_back(loss.item<double>() / scale_);
+  void report_counted(const parallel::StepResult& result, int64_t examples) {
+    report(result, examples, scale_);
     for (const Tensor& part : counted_) {
       report_.correct += part.item<int64_t>();
       Tensor(part).zero_();
@@ -413,8 +431,8 @@ class ByServer final : public ByTeam {
   double scale_ = 1;             // what the losses of the last step have been multiplied by
 };
 
-// Each process keeps a slice of the model, and a part of each batch. The mean over the processes of their gradients is
-// that of the batch if their parts are equally large; otherwise each loss is multiplied by its share.
+// Each process keeps a slice of the model, and a part of each batch. Without shards, the mean over the processes of their
+// gradients is that of the batch if their parts are equally large; otherwise each loss is multiplied by its share.
 class FullySharded final : public ByTeam {
  public:
   FullySharded(const nn::Sequential& model, const Recipe& recipe, const Placement& placement)
@@ -427,11 +445,17 @@ class FullySharded final : public ByTeam {
       find_matrices();
     }
     train(net_.ptr(), elementwise);
-    exchange_.emplace(team_, 1);
+    if (placement.shards > 0)
+      shards_.emplace(net_.ptr(), distributed::BatchShardsOptions{.shards = placement.shards,
+                                                                  .not_finite = parallel::NotFinite::kIgnore});
+    exchange_.emplace(team_, most_pieces(placement));
   }
 
   distributed::FullyShardedDataParallelBase* sharded() override { return net_.get(); }
-  void set_steps(int64_t steps) override { steps_ = steps; }
+  void set_steps(int64_t steps) override {
+    steps_ = steps;
+    if (shards_) shards_->set_steps(steps);
+  }
 
   // All processes run each forward pass; one that has no batch left takes part with the last one again. A pass has the
   // same images in any number of processes.
@@ -459,6 +483,11 @@ class FullySharded final : public ByTeam {
     if (place.first) net_->zero_grad();
     const Device root = loss_sum_.device();
     const Tensor images = batch[0].to(root), labels = batch[1].to(root);
+    if (shards_) {
+      backward_in_shards({images, labels}, place);
+      if (place.last) take_step();
+      return;
+    }
     const int64_t own = labels.size(0);
     const double share = static_cast<double>(own) / static_cast<double>(place.images);
     const double scale = own * team_.size() == place.images ? place.share : place.share * share * team_.size();
@@ -483,6 +512,28 @@ class FullySharded final : public ByTeam {
                .weights = {share}};
   }
 
+  void backward_in_shards(const std::vector<Tensor>& batch, const GroupPlace& place) {
+    const Tensor correct = full({}, 0, TensorOptions(loss_sum_.device()).dtype(kLong));
+    const parallel::StepResult result = shards_->backward(batch, [&](const std::vector<Tensor>& shard) {
+      const auto reduced = in_precision(recipe_, loss_sum_.device());
+      return scaled_loss(net_->forward(augmented(recipe_, shard[0])), shard[1], place, correct);
+    });
+    report(result, batch[1].size(0), place.share * scaler_.get_scale());
+    report_.correct = correct.item<int64_t>();
+  }
+
+  // Adds norms as the other steppers do.
+  void clip() {
+    if (recipe_.clip == 0) return;
+    if (!shards_) {
+      net_->clip_grad_norm_(recipe_.clip);
+      return;
+    }
+    const Tensor scale = clip_scale(tensor(shards_->gradient_norms(2), TensorOptions(kDouble)));
+    for (const Tensor& p : optimizer_->parameters())
+      if (p.grad().defined()) p.grad().detach().mul_(scale);
+  }
+
   // Whether it is taken does not depend on a process's own slices.
   void take_step() {
     const NoGradGuard no_grad;
@@ -491,7 +542,7 @@ class FullySharded final : public ByTeam {
       found = scaler_.divide_gradients(*optimizer_).to(kDouble).cpu().view({1});
       team_.sum(found);
     }
-    if (recipe_.clip > 0) net_->clip_grad_norm_(recipe_.clip);
+    clip();
     if (!found.defined() || found.item<double>() == 0) decay();
     scaler_.step(*optimizer_, found.defined() ? found.to(kFloat) : found);
     scaler_.update();
@@ -529,6 +580,7 @@ class FullySharded final : public ByTeam {
   }
 
   distributed::FullyShardedDataParallel<nn::SequentialImpl> net_;
+  std::optional<distributed::BatchShards> shards_;
   std::vector<Elements> matrices_;  // that decay apart from the optimizer
   int64_t steps_ = 0;               // so far, on which random numbers depend
 };

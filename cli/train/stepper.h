@@ -87,6 +87,8 @@ class Stepper {
   /// Scales the gradients until the norm of all of them together is at most recipe.clip,
   /// without waiting for the device.
   void clip_gradients();
+  /// What gradients with these norms are multiplied by.
+  Tensor clip_scale(const Tensor& norms) const;
   /// Clips the gradients of a group and calls `take`, the optimizer's step, unless a loss was scaled too far.
   void finish_step(const std::function<void()>& take);
   /// The part of a loss that counts.

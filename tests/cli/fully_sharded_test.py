@@ -9,6 +9,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -130,6 +131,28 @@ def test_resume():
         check(f"nearly the same in {then}", close(metrics(f"resumed{then}"), metrics("straight")))
 
 
+def test_shards():
+    options = [word if word != "best" else "source" for word in IMAGES]
+    options[options.index("--epochs") + 1] = "1"
+    options += ["--shards", "6", "--optimizer", "adamw", "--lr", "0.001", "--accumulate", "2", "--clip", "1"]
+    two = list(options)
+    two[two.index("--epochs") + 1] = "2"
+    tool("train", "--devices", "cpu:0", "--out", "sums-whole", *two)
+    whole = tensors("sums-whole/model.safetensors")
+    said = sharded(3, "sums3", *two)
+    check("it says what sums take", "of sums over shards" in said, said)
+    check("one device's bits", model("sums3") == whole)
+    check("and losses", metrics("sums3") == metrics("sums-whole"), (metrics("sums3"), metrics("sums-whole")))
+    sharded(2, "sums", *options)
+    for then in (1, 3, 2):
+        shutil.copytree("sums", f"sums-then{then}")
+        done = tool("train", "--resume", f"sums-then{then}", "--epochs", "2", "--processes", str(then), "--threads", "3")
+        check(f"the same bits when it goes on in {then}", model(f"sums-then{then}") == whole, done)
+    sharded(2, "sums-text", *TEXT, "--shards", "4")
+    tool("train", "--devices", "cpu:0", "--out", "sums-whole-text", *TEXT, "--shards", "4")
+    check("a text's bits", model("sums-text") == tensors("sums-whole-text/model.safetensors"))
+
+
 def test_average_and_best():
     options = [word if word != "best" else "source" for word in IMAGES] + ["--lr", "0.05", "--init", "default"]
     for kind, more in (("average", ["--ema", "0.9"]), ("best", ["--keep", "best", "--validation", "0.1"]),
@@ -240,7 +263,7 @@ def test_text():
 
 
 def test_refusals():
-    for words, part in ((["--shards", "4"], "--shards 4"), (["--hash-steps", "1"], "--hash-steps 1"),
+    for words, part in ((["--hash-steps", "1"], "--hash-steps 1"),
                         (["--tensorboard"], "--tensorboard"), (["--devices", "cpu:0,cpu:1"], "--devices")):
         done = tool("train", "--fully-sharded", "--processes", "2", *IMAGES, *words, "--out", "refused")
         refused(" ".join(words), done, part, "--fully-sharded")
@@ -282,7 +305,7 @@ def main():
     if "libtandem_gloo" in probe.stderr:
         skipped = 1
         return
-    for test in (test_images, test_published, test_resume, test_average_and_best, test_stopped, test_full_disk,
+    for test in (test_images, test_published, test_resume, test_shards, test_average_and_best, test_stopped, test_full_disk,
                  test_other_commands, test_text, test_refusals, test_killed):
         test()
 
