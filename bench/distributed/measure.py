@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Measures training in several processes and prints tables.
 
-    measure.py BUILD [--python PYTHON] [--turns N] WHAT ...
+    measure.py BUILD [--python PYTHON] [--turns N] [--once] WHAT ...
 
-WHAT: lenet, epoch, all_reduce, same_bits, memory, calls; as root, in network namespaces: bytes, overlap. BUILD is Tandem's
-build folder. PYTHON is an interpreter with PyTorch, for the comparison; without it PyTorch's columns are missing. The
-ways alternate, `turns` times each; tables show the medians over the turns of rank 0's medians, and the best turn.
+WHAT: lenet, epoch, all_reduce, same_bits, memory, fully_sharded, calls; as root, in network namespaces: bytes, overlap.
+BUILD is Tandem's build folder. PYTHON is an interpreter with PyTorch, for the comparison; without it PyTorch's columns
+are missing. The ways alternate, `turns` times each; tables show the medians over the turns of rank 0's medians, and the
+best turn. With --once no run waits for other programs, or is repeated because of them.
 """
 import argparse
 import pathlib
@@ -18,6 +19,9 @@ import time
 import jobs
 import links
 from jobs import best, run, turns, typical
+
+
+MIB = 1 << 20
 
 
 class Bench:
@@ -117,6 +121,41 @@ class Bench:
             extra = [max(rank[k] for rank in ours) - alone[0][k] for k in ("first_peak", "peak")]
             print(f"| {name} | {extra[0] / bucket:.2f} | {extra[1] / bucket:.2f} |", flush=True)
 
+    def fully_sharded(self):
+        """Samples per process stay the same, so four processes take twice as long on two cores as two."""
+        for name, model, samples, steps in (
+                ("GPT-2 of 4 layers, width 256, 8 x 128 tokens",
+                 {"layers": 4, "width": 256, "heads": 4, "vocabulary": 4096, "tokens": 128}, 8, 20),
+                ("GPT-2 124M, 1 x 256 tokens", {"tokens": 256}, 1, 3)):
+            common = {"model": "gpt2", "warm": 2, **model}
+            alone = self.train(1, way="pass", batch=samples, steps=1, **common)[0]
+            for size in (2, 4):
+                options = {**common, "batch": samples * size, "steps": steps}
+                r = turns(self.turns if size == 2 else 1, {
+                    "DistributedDataParallel": lambda: self.train(size, way="ddp", **options),
+                    "FullyShardedDataParallel": lambda: self.train(size, way="fully_sharded", **options),
+                    "the same, reshard_after_forward = false":
+                        lambda: self.train(size, way="fully_sharded", reshard=0, **options)})
+                self.sharded_table(f"{name} per process, float32, Adam, P = {size}", r)
+                unit = 4 * r["FullyShardedDataParallel"][0][0]["largest_unit"]
+                share, activations = 16 * alone["parameters"] / size, alone["peak"] - 4 * alone["parameters"]
+                print(f"\n16 x {alone['parameters']:,} bytes / {size} + the largest unit + activations = "
+                      f"{share / MIB:.0f} + {unit / MIB:.0f} + {activations / MIB:.0f} = "
+                      f"{(share + unit + activations) / MIB:.0f} MiB", flush=True)
+
+    def sharded_table(self, head, r):
+        """Ratios are those to the first way; of memory, the rank that takes most."""
+        print(f"\n{head} ({jobs.load()})\n\n| | time per step | ratio | processor time | tensors at the peak | ratio | "
+              "resident |\n|---|---|---|---|---|---|---|")
+        first = next(iter(r.values()))
+        for way, of in r.items():
+            peak, least, resident = (max(rank[key] for run in runs for rank in run)
+                                     for runs, key in ((of, "peak"), (first, "peak"), (of, "resident")))
+            print(f"| {way} | {typical(of) * 1e3:.0f} ({best(of) * 1e3:.0f}) ms | "
+                  f"{typical(of) / typical(first):.2f} ({best(of) / best(first):.2f}) | "
+                  f"{typical(of, 'processor') * 1e3:.0f} ms | {peak / MIB:.0f} MiB | {peak / least:.2f} | "
+                  f"{resident / MIB:.0f} MiB |", flush=True)
+
     def calls(self):
         cost = run([self.worker, "calls"], 1)[0]["nanoseconds"]
         step = typical(turns(self.turns, {"step": lambda: self.train(2, way="ddp", steps=60)})["step"])
@@ -166,9 +205,12 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--python", help="interpreter with PyTorch")
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("what", nargs="+",
-                        choices=["lenet", "epoch", "all_reduce", "same_bits", "memory", "calls", "bytes", "overlap"])
+    parser.add_argument("--once", action="store_true")
+    parser.add_argument("what", nargs="+", choices=["lenet", "epoch", "all_reduce", "same_bits", "memory",
+                                                    "fully_sharded", "calls", "bytes", "overlap"])
     arguments = parser.parse_args()
+    if arguments.once:
+        jobs.TRIES, jobs.PATIENCE = 1, 0
     # so that processes and networks end, too
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("measure.py: terminated"))
     bench = Bench(arguments)

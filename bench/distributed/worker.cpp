@@ -7,18 +7,24 @@
 //   bench_distributed add bytes=N repeats=N                  a sum of two tensors in this process, of float32
 //   bench_distributed calls                                  what the watchdog and the comparison of calls cost
 //
-// Keys of train: model=lenet|mlp, batch=N (of all processes), steps=N, warm=N, shards=N, bucket=BYTES, first=BYTES,
-// interface=NAME (count its bytes), way=
-//   ddp      DistributedDataParallel
-//   server   ParameterServer on one device per process
-//   devices  ParameterServer on `devices` logical devices in one process
-//   local    no communication
-//   comm     only the communication of ddp
+// Keys of train: model=lenet|mlp|gpt2, batch=N (of all processes), steps=N, warm=N, shards=N, bucket=BYTES,
+// first=BYTES, interface=NAME (count its bytes); of gpt2 layers=N, width=N, heads=N, vocabulary=N, tokens=N (of a
+// sequence); way=
+//   ddp            DistributedDataParallel
+//   fully_sharded  FullyShardedDataParallel; reshard=0: units stay gathered between forward and backward
+//   server         ParameterServer on one device per process
+//   devices        ParameterServer on `devices` logical devices in one process
+//   local          no communication
+//   pass           forward and backward without communication, which drops each gradient once it is complete
+//   comm           only the communication of ddp
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
+#include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -29,11 +35,15 @@
 #include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/core/shards.h"
 #include "tandem/datasets/image_data.h"
+#include "tandem/models/gpt2.h"
 #include "tandem/parallel/distributed/call_record.h"
 #include "tandem/parallel/distributed/watchdog.h"
 #include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
+#include "tandem/parallel/fully_sharded/fully_sharded_data_parallel.h"
+#include "tandem/parallel/fully_sharded/sharded_construction.h"
 #include "tandem/parallel/parameter_server/parameter_server.h"
 #include "tandem/parallel/shards/tree_exchange.h"
+#include "tandem/parallel/shared/gradient_hooks.h"
 
 using namespace bench;
 
@@ -75,105 +85,153 @@ std::shared_ptr<distributed::ProcessGroup> join() {
   return distributed::init_process_group({.backend = backend ? backend : "gloo"});
 }
 
-/// This process's part of each batch; the same images again after an epoch.
-class Batches {
- public:
-  Batches(bool images, int64_t batch, int64_t shards, int rank, int processes) : batch_(batch) {
-    check(shards > 0 || batch % processes == 0, "the batch of ", batch, " cannot be divided by ", processes);
-    const auto [begin, end] = shard_range(batch, shards > 0 ? shards : processes, processes, rank);
-    begin_ = begin, part_ = end - begin;
-    if (images) {
-      const data::ImageDataPair data = data::read_image_data(data::find_dataset("fashion-mnist"));
-      inputs_ = data.train.images, targets_ = data.train.labels;
-      order_ = randperm(inputs_.size(0));
-    } else {
-      inputs_ = randn({part_, MlpImpl::kWidth}), targets_ = randint(0, 10, {part_}, TensorOptions(kLong));
-    }
-  }
-  Tensors next() {
-    if (!order_.defined()) return {inputs_, targets_};
-    if (at_ + batch_ > order_.size(0)) at_ = 0;
-    const Tensor chosen = order_.narrow(0, at_ + begin_, part_);
-    at_ += batch_;
-    return {inputs_.index_select(0, chosen).unsqueeze(1).to(kFloat).div_(255), targets_.index_select(0, chosen)};
-  }
+/// This process's part of each batch: inputs and targets.
+using NextBatch = std::function<Tensors()>;
 
- private:
-  int64_t batch_, begin_ = 0, part_ = 0, at_ = 0;
-  Tensor inputs_, targets_, order_;
-};
+std::pair<int64_t, int64_t> part_of_batch(const Options& options, const distributed::ProcessGroup& group) {
+  const int64_t batch = options.number("batch", 256), shards = options.number("shards", 0);
+  check(shards > 0 || batch % group.size() == 0, "the batch of ", batch, " cannot be divided by ", group.size());
+  return shard_range(batch, shards > 0 ? shards : group.size(), group.size(), group.rank());
+}
+
+/// The same images again after an epoch.
+NextBatch images(const Options& options, const distributed::ProcessGroup& group) {
+  const auto [begin, end] = part_of_batch(options, group);
+  const data::ImageDataPair data = data::read_image_data(data::find_dataset("fashion-mnist"));
+  const Tensor order = randperm(data.train.images.size(0));
+  return [images = data.train.images, labels = data.train.labels, order, begin = begin, part = end - begin,
+          batch = options.number("batch", 256), at = int64_t{0}]() mutable -> Tensors {
+    if (at + batch > order.size(0)) at = 0;
+    const Tensor chosen = order.narrow(0, at + begin, part);
+    at += batch;
+    return {images.index_select(0, chosen).unsqueeze(1).to(kFloat).div_(255), labels.index_select(0, chosen)};
+  };
+}
+
+NextBatch vectors(const Options& options, const distributed::ProcessGroup& group) {
+  const auto [begin, end] = part_of_batch(options, group);
+  const Tensors batch{randn({end - begin, MlpImpl::kWidth}), randint(0, 10, {end - begin}, TensorOptions(kLong))};
+  return [batch] { return batch; };
+}
+
+NextBatch texts(const Options& options, const distributed::ProcessGroup& group, const models::GPT2Options& model) {
+  const auto [begin, end] = part_of_batch(options, group);
+  const auto tokens = [&, rows = end - begin] {
+    return randint(0, model.vocab_size(), {rows, options.number("tokens", 128)}, TensorOptions(kLong));
+  };
+  const Tensors batch{tokens(), tokens().flatten()};
+  return [batch] { return batch; };
+}
 
 struct Measured {
   std::vector<double> seconds;
-  double total = 0;
+  double total = 0, processor = 0;  // of all steps, wall-clock and of this process's threads together
   int64_t sent = 0, packets = 0;
-  int64_t first_peak = 0, peak = 0;  // of tensor storage: in the first steps, and afterwards
+  int64_t first_peak = 0, peak = 0;          // of tensor storage: in the first steps, and afterwards
+  int64_t parameters = 0, largest_unit = 0;  // elements: of this process, and of FullyShardedDataParallel
 };
 
 /// Runs step(batch) on all processes at once.
 template <class Step>
-Measured measured(const Options& options, Batches& batches, distributed::ProcessGroup& group, const Step& step) {
+Measured measured(const Options& options, const NextBatch& next, distributed::ProcessGroup& group, const Step& step) {
   Measured out;
   const std::string interface = options.text("interface", "");
   const Device cpu("cpu:0");
   reset_peak_memory_stats(cpu);
-  for (int64_t i = options.number("warm", 5); i > 0; --i) step(batches.next());
+  for (int64_t i = options.number("warm", 5); i > 0; --i) step(next());
   out.first_peak = memory_stats(cpu).peak_bytes;
   group.barrier()->wait();
   reset_peak_memory_stats(cpu);
   const int64_t sent = counter(interface, "tx_bytes"), packets = counter(interface, "tx_packets");
   const double begin = seconds_now();
+  const std::clock_t used = std::clock();
   for (int64_t i = options.number("steps", 50); i > 0; --i) {
     const double before = seconds_now();
-    step(batches.next());
+    step(next());
     out.seconds.push_back(seconds_now() - before);
   }
   group.barrier()->wait();
   out.total = seconds_now() - begin;
+  out.processor = static_cast<double>(std::clock() - used) / CLOCKS_PER_SEC;
   out.sent = counter(interface, "tx_bytes") - sent, out.packets = counter(interface, "tx_packets") - packets;
   out.peak = memory_stats(cpu).peak_bytes;
   return out;
 }
 
 const auto loss_of = [](auto& net, const Tensors& batch) {
-  return nn::functional::cross_entropy(net.forward(batch[0]), batch[1]);
+  const Tensor scores = net.forward(batch[0]);
+  return nn::functional::cross_entropy(scores.dim() == 3 ? scores.flatten(0, 1) : scores, batch[1]);
 };
 
+using MakeOptimizer = std::function<std::unique_ptr<optim::Optimizer>(const Tensors& parameters)>;
+std::unique_ptr<optim::Optimizer> sgd(const Tensors& parameters) {
+  return std::make_unique<optim::SGD>(parameters, optim::SGDOptions(0.01).momentum(0.9));
+}
+std::unique_ptr<optim::Optimizer> adam(const Tensors& parameters) {
+  return std::make_unique<optim::Adam>(parameters, optim::AdamOptions(1e-4));
+}
+
+int64_t elements_of(const Tensors& tensors) {
+  int64_t sum = 0;
+  for (const Tensor& tensor : tensors) sum += tensor.numel();
+  return sum;
+}
+
+/// Of a net, or of a model that holds one.
 template <class Net>
-Measured train(const Options& options, const std::shared_ptr<distributed::ProcessGroup>& group, bool images) {
+Measured train_steps(const Options& options, distributed::ProcessGroup& group, const NextBatch& next,
+                     const MakeOptimizer& make_optimizer, Net& net) {
+  const auto optimizer = make_optimizer(net.parameters());
+  Measured out = measured(options, next, group, [&](const Tensors& batch) {
+    optimizer->zero_grad();
+    loss_of(net, batch).backward();
+    optimizer->step();
+  });
+  out.parameters = elements_of(net.parameters());
+  return out;
+}
+
+template <class Make>
+Measured train_fully_sharded(const Options& options, const std::shared_ptr<distributed::ProcessGroup>& group,
+                             const NextBatch& next, const MakeOptimizer& make_optimizer, const Make& make) {
+  using Net = typename decltype(make())::element_type;
+  auto construction = std::make_unique<distributed::ShardedConstruction>(group);
+  distributed::FullyShardedDataParallel<Net> model(
+      make(), {.process_group = group, .reshard_after_forward = options.number("reshard", 1) != 0});
+  construction.reset();
+  Measured out = train_steps(options, *group, next, make_optimizer, *model);
+  std::map<std::string, int64_t> units;
+  for (const distributed::ShardedSlice& slice : model->slices())
+    units[slice.unit] += slice.slice.numel() * group->size();
+  for (const auto& unit : units) out.largest_unit = std::max(out.largest_unit, unit.second);
+  return out;
+}
+
+/// The ways of training that divide the batch and not its sums.
+template <class Make>
+Measured train_copies(const Options& options, const std::shared_ptr<distributed::ProcessGroup>& group,
+                      const NextBatch& next, const MakeOptimizer& make_optimizer, const Make& make) {
+  using Net = typename decltype(make())::element_type;
   const std::string way = options.text("way", "ddp");
-  const int64_t bucket = options.number("bucket", 0);
-  const auto net = std::make_shared<Net>();
-  Batches batches(images, options.number("batch", 256), options.number("shards", 0), group->rank(), group->size());
-  const optim::SGDOptions sgd = optim::SGDOptions(0.01).momentum(0.9);
-  if (way == "server" || way == "devices") {
-    const int64_t devices = way == "devices" ? options.number("devices", 2) : 1;
-    parallel::ServerOptions server_options{.shards = options.number("shards", 0)};
-    if (way == "server") server_options.group = group;
-    if (bucket > 0) server_options.bucket_bytes = bucket;
-    std::vector<Device> list;
-    for (int64_t i = 0; i < devices; ++i) list.push_back(Device(kCPU, static_cast<DeviceIndex>(i)));
-    parallel::ParameterServer<Net> server(net, list, server_options);
-    optim::SGD optimizer(server.parameters(), sgd);
-    return measured(options, batches, *group, [&](const Tensors& batch) { server.step(optimizer, batch, loss_of); });
+  if (way == "fully_sharded") return train_fully_sharded(options, group, next, make_optimizer, make);
+  const std::shared_ptr<Net> net = make();
+  if (way == "pass") {
+    const Tensors parameters = net->parameters();
+    const parallel::GradientHooks drop(
+        parameters, [&](std::size_t i) { parameters[i].mutable_grad().reset(); }, [](std::size_t) {});
+    Measured out = measured(options, next, *group, [&](const Tensors& batch) { loss_of(*net, batch).backward(); });
+    out.parameters = elements_of(parameters);
+    return out;
   }
-  if (way == "local") {
-    optim::SGD optimizer(net->parameters(), sgd);
-    return measured(options, batches, *group, [&](const Tensors& batch) {
-      optimizer.zero_grad();
-      loss_of(*net, batch).backward();
-      optimizer.step();
-    });
-  }
+  if (way == "local") return train_steps(options, *group, next, make_optimizer, *net);
   distributed::DistributedDataParallelOptions ddp;
   ddp.process_group = group;
-  if (bucket > 0) ddp.bucket_bytes = bucket;
+  ddp.bucket_bytes = options.number("bucket", ddp.bucket_bytes);
   ddp.first_bucket_bytes = options.number("first", ddp.first_bucket_bytes);
   if (way == "comm") {
-    int64_t elements = 0;
-    for (const Tensor& parameter : net->parameters()) elements += parameter.numel();
+    const int64_t elements = elements_of(net->parameters());
     const Tensor flat = zeros({elements});
-    return measured(options, batches, *group, [&](const Tensors&) {
+    return measured(options, next, *group, [&](const Tensors&) {
       std::vector<distributed::WorkPtr> works;
       for (int64_t at = 0, k = 0; at < elements; ++k) {
         const int64_t n = std::min(elements - at, (k == 0 ? ddp.first_bucket_bytes : ddp.bucket_bytes) / 4);
@@ -185,12 +243,43 @@ Measured train(const Options& options, const std::shared_ptr<distributed::Proces
   }
   check(way == "ddp", "there is no way \"", way, "\"");
   distributed::DistributedDataParallel<Net> model(net, ddp);
-  optim::SGD optimizer(model->parameters(), sgd);
-  return measured(options, batches, *group, [&](const Tensors& batch) {
-    optimizer.zero_grad();
-    loss_of(*model, batch).backward();
-    optimizer.step();
-  });
+  return train_steps(options, *group, next, make_optimizer, *model);
+}
+
+template <class Net>
+Measured train(const Options& options, const std::shared_ptr<distributed::ProcessGroup>& group, const NextBatch& next) {
+  const std::string way = options.text("way", "ddp");
+  const auto make = [] { return std::make_shared<Net>(); };
+  if (way != "server" && way != "devices") return train_copies(options, group, next, sgd, make);
+  const int64_t devices = way == "devices" ? options.number("devices", 2) : 1;
+  parallel::ServerOptions server_options{.shards = options.number("shards", 0)};
+  if (way == "server") server_options.group = group;
+  server_options.bucket_bytes = options.number("bucket", server_options.bucket_bytes);
+  std::vector<Device> list;
+  for (int64_t i = 0; i < devices; ++i) list.push_back(Device(kCPU, static_cast<DeviceIndex>(i)));
+  parallel::ParameterServer<Net> server(make(), list, server_options);
+  const auto optimizer = sgd(server.parameters());
+  return measured(options, next, *group, [&](const Tensors& batch) { server.step(*optimizer, batch, loss_of); });
+}
+
+Measured train(const Options& options, const std::shared_ptr<distributed::ProcessGroup>& group) {
+  const std::string model = options.text("model", "lenet");
+  if (model == "lenet") return train<LeNetImpl>(options, group, images(options, *group));
+  if (model == "mlp") return train<MlpImpl>(options, group, vectors(options, *group));
+  check(model == "gpt2", "there is no model \"", model, "\"");
+  models::GPT2Options gpt2;
+  gpt2.n_layer(options.number("layers", gpt2.n_layer())).n_embd(options.number("width", gpt2.n_embd()));
+  gpt2.n_head(options.number("heads", gpt2.n_head())).vocab_size(options.number("vocabulary", gpt2.vocab_size()));
+  return train_copies(options, group, texts(options, *group, gpt2), adam,
+                      [&] { return models::GPT2LMHeadModel(gpt2).ptr(); });
+}
+
+/// The largest resident memory of this process so far, shared memory included, in bytes.
+int64_t resident_peak() {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("VmHWM:")) return std::stoll(line.substr(6)) * 1024;
+  fail("/proc/self/status has no VmHWM");
 }
 
 void run_data(const Options&) { std::printf("%s\n", data::find_dataset("fashion-mnist").train_images.c_str()); }
@@ -201,15 +290,16 @@ void run_train(const Options& options) {
   if (devices > 1) set_logical_devices(kCPU, static_cast<int>(devices));
   manual_seed(0);
   const auto group = join();
-  const bool lenet = options.text("model", "lenet") == "lenet";
-  const Measured m = lenet ? train<LeNetImpl>(options, group, true) : train<MlpImpl>(options, group, false);
+  const Measured m = train(options, group);
   const auto steps = static_cast<double>(m.seconds.size());
   std::printf(
-      "{\"rank\": %d, \"median\": %.9f, \"best\": %.9f, \"mean\": %.9f, \"sent\": %.1f, \"packets\": %.1f, "
-      "\"first_peak\": %lld, \"peak\": %lld}\n",
+      "{\"rank\": %d, \"median\": %.9f, \"best\": %.9f, \"mean\": %.9f, \"processor\": %.9f, \"sent\": %.1f, "
+      "\"packets\": %.1f, "
+      "\"first_peak\": %lld, \"peak\": %lld, \"parameters\": %lld, \"largest_unit\": %lld, \"resident\": %lld}\n",
       group->rank(), median(m.seconds), *std::min_element(m.seconds.begin(), m.seconds.end()), m.total / steps,
-      static_cast<double>(m.sent) / steps, static_cast<double>(m.packets) / steps, static_cast<long long>(m.first_peak),
-      static_cast<long long>(m.peak));
+      m.processor / steps, static_cast<double>(m.sent) / steps, static_cast<double>(m.packets) / steps,
+      static_cast<long long>(m.first_peak), static_cast<long long>(m.peak), static_cast<long long>(m.parameters),
+      static_cast<long long>(m.largest_unit), static_cast<long long>(resident_peak()));
 }
 
 /// Calls `call` on all processes at once.
