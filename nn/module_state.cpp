@@ -11,14 +11,6 @@
 namespace tandem::nn {
 namespace {
 
-void list(std::string& out, const char* title, const std::vector<std::string>& lines) {
-  constexpr std::size_t kMaxLines = 5;
-  if (lines.empty()) return;
-  out += title;
-  for (std::size_t i = 0; i < std::min(lines.size(), kMaxLines); ++i) out += "\n    " + lines[i];
-  if (lines.size() > kMaxLines) out += concat("\n    and ", lines.size() - kMaxLines, " more");
-}
-
 // What to do if int8 weights (nn/quantize.h) are only on one side; empty if not.
 std::string quantised_side(const LoadResult& result) {
   const auto int8 = [](const std::string& name) { return name.ends_with("weight_int8"); };
@@ -59,6 +51,14 @@ OrderedDict<std::string, Tensor> Module::state_dict() const {
   return out;
 }
 
+std::string listed(const char* title, const std::vector<std::string>& lines) {
+  constexpr std::size_t kMaxLines = 5;
+  if (lines.empty()) return "";
+  std::string out = title;
+  for (std::size_t i = 0; i < std::min(lines.size(), kMaxLines); ++i) out += "\n    " + lines[i];
+  return lines.size() > kMaxLines ? out + concat("\n    and ", lines.size() - kMaxLines, " more") : out;
+}
+
 StateMatch match_state(const Module& module, const std::vector<StateEntry>& entries, bool strict) {
   const auto own = module.state_dict();
   std::vector<std::string> names;
@@ -85,10 +85,9 @@ StateMatch match_state(const Module& module, const std::vector<StateEntry>& entr
   }
   if (!mismatched.empty() || (strict && !(result.missing_keys.empty() && result.unexpected_keys.empty()))) {
     std::string text = "load_state_dict: the state dict does not match " + module.name();
-    if (strict) list(text, "\n  missing:", result.missing_keys);
-    if (strict) list(text, "\n  unexpected:", result.unexpected_keys);
-    list(text, "\n  shape mismatch:", mismatched);
-    fail(text, quantised_side(result));
+    if (strict) text += listed("\n  missing:", result.missing_keys);
+    if (strict) text += listed("\n  unexpected:", result.unexpected_keys);
+    fail(text, listed("\n  shape mismatch:", mismatched), quantised_side(result));
   }
   return match;
 }

@@ -24,6 +24,8 @@ struct StateMatch {
   std::vector<std::pair<Tensor, std::size_t>> pairs;  ///< tensors of the module and the positions of their entries
 };
 
+/// For an error: "\n  missing:", say, and the first lines under it; "" without lines.
+std::string listed(const char* title, const std::vector<std::string>& lines);
 /// Throws what Module::load_state_dict throws for these entries; their names are unique.
 StateMatch match_state(const Module& module, const std::vector<StateEntry>& entries, bool strict);
 /// Reads a checkpoint into the module, as serialize::load_safetensors does.

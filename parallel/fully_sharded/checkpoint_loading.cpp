@@ -10,6 +10,7 @@
 #include "tandem/nn/files/archive.h"
 #include "tandem/nn/files/safetensors_reader.h"
 #include "tandem/nn/optim/optimizer.h"
+#include "tandem/nn/state_match.h"
 #include "tandem/parallel/fully_sharded/checkpoint_files.h"
 #include "tandem/parallel/fully_sharded/checkpoint_parts.h"
 
@@ -22,13 +23,6 @@ using serialize::SafeTensorsReader;
 using serialize::TensorEntry;
 using Texts = OrderedDict<std::string, std::string>;
 
-std::string listed(const char* head, const Names& names) {
-  if (names.empty()) return "";
-  std::string out = head;
-  for (std::size_t i = 0; i < names.size() && i < 10; ++i) out += (i == 0 ? " " : ", ") + names[i];
-  return out + (names.size() > 10 ? concat(", … (", names.size(), ")") : "");
-}
-
 // The names of a checkpoint's tensors that do not fit.
 struct Misfits {
   Names missing, unexpected, shapes;
@@ -39,8 +33,8 @@ struct Misfits {
   }
   void report(const std::string& path, const char* of) const {
     if (missing.empty() && unexpected.empty() && shapes.empty()) return;
-    fail(path, ": does not match the ", of, listed("\n  missing:", missing), listed("\n  unexpected:", unexpected),
-         listed("\n  shape mismatch:", shapes));
+    fail(path, ": does not match the ", of, nn::listed("\n  missing:", missing),
+         nn::listed("\n  unexpected:", unexpected), nn::listed("\n  shape mismatch:", shapes));
   }
 };
 

@@ -395,11 +395,11 @@ TEST_CASE("damaged and other checkpoints are refused, and nothing changes") {
     serialize::save_safetensors(folder / "saved/model.safetensors", all.tensors, all.metadata);
   };
   edit([](auto& tensors) { tensors.erase("last.bias"); });
-  refused("missing: last.bias");
+  refused("missing:\n    last.bias");
   edit([](auto& tensors) { tensors.erase("blocks.1.running_var"); });
-  refused("missing: blocks.1.running_var");
+  refused("missing:\n    blocks.1.running_var");
   edit([](auto& tensors) { tensors.insert("extra", ones({2})); });
-  refused("unexpected: extra");
+  refused("unexpected:\n    extra");
   edit([](auto& tensors) { tensors["last.weight"] = ones({5, 7}); });
   refused("last.weight: is [5, 6] here, [5, 7] in the file");
   edit([](auto& tensors) { tensors["blocks.1.weight"] = ones({7}); });
