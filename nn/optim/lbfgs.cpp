@@ -245,6 +245,7 @@ Tensor LBFGS::step(LossClosure closure) {
   check(static_cast<bool>(closure), "LBFGS.step: expected a closure that recomputes the loss");
   const NoGradGuard no_grad;
   Tensor loss = run_closure(closure);
+  check_not_cut(own());
   int64_t numel = 0;
   for (const Tensor& p : own()) numel += p.numel();
   if (numel == 0) return loss;

@@ -10,11 +10,11 @@
 #include "tandem/autograd/ops.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/core/backend/optim.h"
-#include "tandem/core/memory/released_memory.h"
 #include "tandem/core/memory_format.h"
 #include "tandem/core/profile.h"
 #include "tandem/nn/files/archive.h"
 #include "tandem/nn/optim/libtorch_state.h"
+#include "tandem/nn/optim/update_lists.h"
 
 namespace tandem::optim {
 namespace {
@@ -61,11 +61,9 @@ void Optimizer::add_param_group(const OptimizerParamGroup& group) {
   for (const Tensor& p : group.params()) {
     check(p.defined(), "an optimizer got an undefined parameter");
     check(p.is_leaf(), "can't optimize a non-leaf Tensor: ", p);
-    check(!tandem::detail::is_released(*p.storage()),
-          "an optimizer got a parameter of a module that FullyShardedDataParallel has cut into slices; give it the "
-          "parameters() of the wrapped model");
     check(known.insert(p.impl()).second, "some parameters appear in more than one parameter group, or twice: ", p);
   }
+  check_not_cut(group.params());
   OptimizerParamGroup added(group);
   if (added.has_options())
     inherit(added.options(), *defaults_);
@@ -78,7 +76,8 @@ void Optimizer::add_param_group(const OptimizerParamGroup& group) {
 void Optimizer::zero_grad(bool set_to_none) {
   const profiler::Record span("zero_grad", "optimizer");
   NoGradGuard no_grad;
-  for (auto& group : param_groups_)
+  for (auto& group : param_groups_) {
+    check_not_cut(group.params());
     for (const Tensor& p : group.params()) {
       if (!p.grad().defined()) continue;
       if (set_to_none) {
@@ -88,6 +87,7 @@ void Optimizer::zero_grad(bool set_to_none) {
         p.mutable_grad().zero_();
       }
     }
+  }
 }
 
 void Optimizer::step_with(const FlatGradients& gradients) {

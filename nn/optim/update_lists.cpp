@@ -4,6 +4,7 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/record.h"
+#include "tandem/core/memory/released_memory.h"
 #include "tandem/core/memory_format.h"
 #include "tandem/core/profile.h"
 #include "tandem/core/threads/of_thread.h"
@@ -18,6 +19,14 @@ UpdateLists& thread_lists() {
   UpdateLists& lists = tandem::detail::of_thread<UpdateLists>();
   lists.clear();
   return lists;
+}
+
+void check_not_cut(const std::vector<Tensor>& params) {
+  for (const Tensor& p : params)
+    check(
+        !tandem::detail::is_released(*p.storage()),
+        "an optimizer has a parameter of a module that FullyShardedDataParallel has cut into slices, so it would never "
+        "change it; make the optimizer after wrapping, of the wrapped model's parameters()");
 }
 
 bool has_gradient(const char* optimizer, const Tensor& p) {
@@ -76,6 +85,7 @@ Tensor step_all(const char* span, std::vector<OptimizerParamGroup>& groups, cons
   const profiler::Record record(span, "optimizer");
   const NoGradGuard no_grad;
   Tensor loss = run_closure(closure);
+  for (auto& group : groups) check_not_cut(group.params());
   for (auto& group : groups) step_group(group.options(), group.params());
   return loss;
 }

@@ -34,6 +34,8 @@ struct ListsCleared {
   ~ListsCleared() { lists.clear(); }
 };
 
+/// Throws Error if FullyShardedDataParallel has cut a parameter into slices: it would never get a gradient.
+void check_not_cut(const std::vector<Tensor>& params);
 /// Whether `p` has a gradient to use. Throws Error when its shape, dtype or device differs from p's.
 bool has_gradient(const char* optimizer, const Tensor& p);
 /// Creates the state of p as zeros if undefined, otherwise converts it to p's device, dtype and layout; a complex state

@@ -346,6 +346,29 @@ TEST_CASE("a scaler that all ranks ask") {
   });
 }
 
+TEST_CASE("an optimizer that was made before wrapping is refused at its first step, and at zero_grad") {
+  if (!available()) return;
+  on_ranks(2, [&](const GroupPtr& group) {
+    const auto net = perceptron();
+    optim::SGD sgd(net->parameters(), 0.1);
+    optim::NAdam composed(net->parameters());
+    optim::LBFGS with_closure(net->parameters());
+    Sequential model(net, {.process_group = group});
+    const auto loss = [&] {
+      const Tensor value = loss_of(model->forward(inputs(group->rank())));
+      value.backward();
+      return value;
+    };
+    loss();
+    const auto refused = doctest::Contains("make the optimizer after wrapping, of the wrapped model's parameters()");
+    for (optim::Optimizer* optimizer : std::initializer_list<optim::Optimizer*>{&sgd, &composed, &with_closure}) {
+      CHECK_THROWS_WITH_AS(optimizer->step(loss), refused, Error);
+      CHECK_THROWS_WITH_AS(optimizer->zero_grad(), refused, Error);
+    }
+    optim::SGD(model->parameters(), 0.1).step(loss);
+  });
+}
+
 TEST_CASE("what is refused") {
   if (!available()) return;
   CHECK_THROWS_WITH_AS(
@@ -361,7 +384,8 @@ TEST_CASE("what is refused") {
     Sequential model = wrap(net);
     CHECK_THROWS_WITH_AS(model->to(kDouble), doctest::Contains("before wrapping"), Error);
     CHECK_THROWS_WITH_AS(model->to(kCPU), doctest::Contains("before wrapping"), Error);
-    CHECK_THROWS_WITH_AS(optim::SGD(net->parameters(), 0.1), doctest::Contains("of the wrapped model"), Error);
+    CHECK_THROWS_WITH_AS(optim::SGD(net->parameters(), 0.1), doctest::Contains("of the wrapped model's parameters()"),
+                         Error);
     CHECK_THROWS_AS(model->clip_grad_norm_(1, -1), Error);
   });
   const int devices = cpu::device_count();
