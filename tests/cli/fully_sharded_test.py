@@ -170,6 +170,13 @@ def test_average_and_best():
         check(f"{kind}: the same bits after it was resumed", model(kind) == tensors(f"whole-{kind}/model.safetensors"))
     check("folders", {os.path.basename(name)[:7] for name in glob.glob("both/*-*[0-9e]")} >= {"checkpo"} and
           len(glob.glob("both/best-*")) == 1 and len(glob.glob("both/checkpoint-*")) == 2, os.listdir("both"))
+    # Three processes write what two have written: the model, its average, the optimizer and the best model.
+    before = {path: tensors(path) for path in glob.glob("both/**/*.index.json", recursive=True)}
+    done = tool("train", "--resume", "both", "--processes", "3", "--threads", "3")
+    check("read and written by three", done.returncode == 0 and "nothing to do" in done.stdout and
+          len(glob.glob("both/checkpoint-3-0/model-*-of-00003.safetensors")) == 3, done)
+    check("have the same bits", len(before) == 5 and all(tensors(path) == before[path] for path in before),
+          list(before))
     sharded(2, "all", *options, "--keep", "all")
     check("every epoch", model("all/epochs/2") == model("all") != model("all/epochs/1"), os.listdir("all/epochs"))
     check("and its checkpoint", os.path.isdir("all/epochs/1/checkpoint-1-0"))

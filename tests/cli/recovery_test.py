@@ -3,9 +3,11 @@
 
   recovery_test.py TANDEM [--count N] [--seed S]      ends with the line "N passed, N failed"
 
-Each of N jobs must end with the bits of a run that nothing disturbed. --count 200 is the long form.
+Each of N jobs must end with the bits of a run that nothing disturbed. Those of fully sharded runs depend on the number
+of processes, so they are compared from the last change of it on. --count 200 is the long form.
 """
 import argparse
+import glob
 import json
 import os
 import random
@@ -34,6 +36,8 @@ clean = {name: value for name, value in os.environ.items() if not FOREIGN.match(
     "RECOVERY_TEST_MARK": MARK, "CUDA_VISIBLE_DEVICES": ""}
 TRAIN = [tandem, "train", "--model", "mlp", "--data", "data", "--batch-size", "50", "--recipe", "best", "--epochs", "3",
          "--seed", "7", "--shards", "8", "--threads", "1", "--save-every", "0.001"]
+SHARDED = [word for word in TRAIN if word not in ("--shards", "8")] + ["--fully-sharded"]
+RESUME = [*TRAIN[:2], *TRAIN[-4:], "--resume"]
 SIGNALS = [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM]
 
 
@@ -59,8 +63,12 @@ def send(pid, how):
 
 
 def model(folder):
-    with open(f"{folder}/model.safetensors", "rb") as file:
-        return file.read()
+    """The content of its files; a fully sharded run has several."""
+    found = {}
+    for path in glob.glob(f"{folder}/model*"):
+        with open(path, "rb") as file:
+            found[os.path.basename(path)] = file.read()
+    return found
 
 
 def metrics(folder):
@@ -89,12 +97,53 @@ def disturbed(draw, whole, words, kills):
     return job.returncode, said
 
 
-def test_restarts(number, draw, whole):
-    size, kills = draw.randint(1, 4), draw.randint(1, 4)
-    words = [tandem, "launch", "-n", str(size), "--max-restarts", str(kills), *TRAIN, "--out", "cut"]
+def restarted(number, draw, whole, size, *words):
+    """A job that starts killed ranks again. Returns how often it has."""
+    kills = draw.randint(1, 4)
+    words = [tandem, "launch", "-n", str(size), "--max-restarts", str(kills), *words]
     code, said = disturbed(draw, whole, words, kills)
     check(f"job {number}: {size} ranks, {kills} kills: exit code", code == 0, said[-2000:])
     return said.count("starting the ranks again")
+
+
+def test_restarts(number, draw, whole):
+    return restarted(number, draw, whole, draw.randint(1, 4), *TRAIN, "--out", "cut")
+
+
+def lose(number, job):
+    """Ends a machine: the launcher and all ranks."""
+    for pid in (job.pid, *ranks()):
+        send(pid, signal.SIGKILL)
+    job.communicate(timeout=240)
+    until = time.time() + 60
+    while ranks() and time.time() < until:
+        time.sleep(0.01)
+    check(f"job {number}: no rank is left", not ranks())
+
+
+def test_sharded(number, draw, whole):
+    """A machine is lost; another number of processes goes on, some of which are killed and started again."""
+    first, size = draw.sample(range(1, 5), 2)
+    job = subprocess.Popen([tandem, "launch", "-n", str(first), *SHARDED, "--out", "cut"], env=clean,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    until = time.time() + 60
+    while not os.path.exists("cut/checkpoint.safetensors") and time.time() < until:
+        time.sleep(0.01)
+    time.sleep(draw.uniform(0, whole))
+    lose(number, job)
+    shutil.copytree("cut", "reference")
+    it = subprocess.run([tandem, "launch", "-n", str(size), *RESUME, "reference"], env=clean, capture_output=True,
+                        text=True, timeout=240)
+    check(f"job {number}: {first} processes, then {size}: exit code", it.returncode == 0, it)
+    return restarted(number, draw, whole, size, *RESUME, "cut")
+
+
+def test_sharded_restarts(number, draw, whole):
+    size = draw.randint(1, 4)
+    it = subprocess.run([tandem, "launch", "-n", str(size), *SHARDED, "--out", "reference"], env=clean,
+                        capture_output=True, text=True, timeout=240)
+    check(f"job {number}: fully sharded: exit code", it.returncode == 0, it)
+    return restarted(number, draw, whole, size, *SHARDED, "--out", "cut")
 
 
 def test_fewer(number, draw, whole):
@@ -105,20 +154,15 @@ def test_fewer(number, draw, whole):
         last = place == len(sizes) - 1
         begun = os.path.exists("cut/checkpoint.safetensors")
         job = subprocess.Popen([tandem, "launch", "-n", str(size), *TRAIN[:2],
-                                *(["--resume", "cut", *TRAIN[-4:]] if begun else [*TRAIN[2:], "--out", "cut"])],
+                                *([*RESUME[2:], "cut"] if begun else [*TRAIN[2:], "--out", "cut"])],
                                env=clean, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if not last:
             time.sleep(draw.uniform(0.05, whole))
             lost += job.poll() is None
-            for pid in (job.pid, *ranks()):
-                send(pid, signal.SIGKILL)
-        said, _ = job.communicate(timeout=240)
-        if last:
+            lose(number, job)
+        else:
+            said, _ = job.communicate(timeout=240)
             check(f"job {number}: {sizes} processes: exit code", job.returncode == 0, said[-2000:])
-        until = time.time() + 60
-        while ranks() and time.time() < until:
-            time.sleep(0.01)
-        check(f"job {number}: no rank is left", not ranks())
     return lost
 
 
@@ -156,15 +200,21 @@ def main():
         test_other_runs()
         restarts = lost = 0
         for number in range(args.count):
+            reference = "whole"
             if number % 4 == 3:
                 lost += test_fewer(number, draw, whole)
+            elif number % 4 == 1:
+                reference = "reference"
+                restarts += (test_sharded if number % 8 == 1 else test_sharded_restarts)(number, draw, whole)
             else:
                 restarts += test_restarts(number, draw, whole)
-            check(f"job {number}: the bits of the undisturbed run", model("cut") == model("whole"))
-            check(f"job {number}: its metrics", metrics("cut") == metrics("whole"), (metrics("cut"), metrics("whole")))
+            check(f"job {number}: the bits of the undisturbed run", model("cut") == model(reference))
+            check(f"job {number}: its metrics", metrics("cut") == metrics(reference),
+                  (metrics("cut"), metrics(reference)))
             check(f"job {number}: temporary files", not [n for n in os.listdir("cut") if n.startswith(".")],
                   os.listdir("cut"))
             shutil.rmtree("cut")
+            shutil.rmtree("reference", ignore_errors=True)
         print(f"{args.count} jobs: {restarts} restarts, {lost} jobs lost and continued by fewer processes")
         check("some were disturbed", restarts > 0)
         os.chdir("/")
