@@ -7,18 +7,23 @@
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/random/random.h"
+#include "tandem/nn/child_observer.h"
 
 namespace tandem::nn::init {
 namespace {
 
 thread_local bool skipped = false;
 
-// Runs `change` without recording unless initialisation is skipped.
+// Runs `change` without recording unless initialisation is skipped. Before, the tensor may be empty: it is a parameter
+// that a ShardedConstruction has cut.
 template <class Change>
 Tensor changed(Tensor tensor, const Change& change) {
   if (skipped) return tensor;
   NoGradGuard no_grad;
-  change(tensor);
+  if (auto* observer = nn::detail::ChildObserver::current())
+    observer->initialise(tensor, [&] { change(tensor); });
+  else
+    change(tensor);
   return tensor;
 }
 
@@ -89,28 +94,31 @@ Tensor dirac_(Tensor tensor) {
 }
 
 Tensor xavier_uniform_(Tensor tensor, double gain) {
-  const double bound = std::sqrt(3.0) * xavier_std(tensor, gain);
-  return uniform_(std::move(tensor), -bound, bound);
+  return changed(std::move(tensor), [&](Tensor& t) {
+    const double bound = std::sqrt(3.0) * xavier_std(t, gain);
+    t.uniform_(-bound, bound);
+  });
 }
 Tensor xavier_normal_(Tensor tensor, double gain) {
-  const double std = xavier_std(tensor, gain);
-  return normal_(std::move(tensor), 0, std);
+  return changed(std::move(tensor), [&](Tensor& t) { t.normal_(0, xavier_std(t, gain)); });
 }
 Tensor kaiming_uniform_(Tensor tensor, double a, FanModeType mode, NonlinearityType nonlinearity) {
-  if (tensor.numel() == 0) return tensor;
-  const double bound = std::sqrt(3.0) * kaiming_std(tensor, a, mode, nonlinearity);
-  return uniform_(std::move(tensor), -bound, bound);
+  return changed(std::move(tensor), [&](Tensor& t) {
+    if (t.numel() == 0) return;
+    const double bound = std::sqrt(3.0) * kaiming_std(t, a, mode, nonlinearity);
+    t.uniform_(-bound, bound);
+  });
 }
 Tensor kaiming_normal_(Tensor tensor, double a, FanModeType mode, NonlinearityType nonlinearity) {
-  if (tensor.numel() == 0) return tensor;
-  const double std = kaiming_std(tensor, a, mode, nonlinearity);
-  return normal_(std::move(tensor), 0, std);
+  return changed(std::move(tensor), [&](Tensor& t) {
+    if (t.numel() > 0) t.normal_(0, kaiming_std(t, a, mode, nonlinearity));
+  });
 }
 
 Tensor orthogonal_(Tensor tensor, double gain) {
   check(tensor.dim() >= 2, "init.orthogonal_: expected at least 2 dimensions, got ", tensor);
-  if (tensor.numel() == 0) return tensor;
   return changed(std::move(tensor), [&](Tensor& t) {
+    if (t.numel() == 0) return;
     const int64_t rows = t.size(0), columns = t.numel() / rows;
     const bool wide = rows <= columns;
     Tensor values;

@@ -56,8 +56,9 @@ void FlatPart::attach(bool on) {
   for (const Place& place : places_) {
     TensorImpl& impl = *place.parameter.impl();
     if (!(impl.storage == whole_)) continue;  // check_unchanged() reports it
-    impl.sizes = on ? place.sizes : Dims{0};
-    impl.strides = on ? place.strides : Dims{1};
+    const std::size_t empty = std::max<std::size_t>(place.sizes.size(), 1);
+    impl.sizes = on ? place.sizes : Dims(empty, 0);
+    impl.strides = on ? place.strides : Dims(empty, 1);
     impl.refresh();
   }
 }
@@ -92,6 +93,13 @@ void FlatPart::finish_gather() {
   gather_->wait();
   gather_.reset();
   attach(true);
+}
+
+void FlatPart::take_values() {
+  const NoGradGuard no_grad;
+  const Tensor all(IntrusivePtr<TensorImpl>(new TensorImpl(whole_, slice_.dtype(), {size()})));
+  slice_.detach().copy_(all.narrow(0, group_->rank() * slice_.numel(), slice_.numel()));
+  seen_ = slice_._version();
 }
 
 void FlatPart::release() {

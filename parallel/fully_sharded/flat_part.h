@@ -24,7 +24,7 @@ class FlatPart {
   };
 
   /// Takes the values of the parameters, which share a dtype, a device and requires_grad. From now on they are views of
-  /// the flat buffer while it is gathered, and have the shape [0] otherwise.
+  /// the flat buffer while it is gathered, and otherwise are empty, with as many dimensions, or one.
   FlatPart(std::vector<std::pair<std::string, Tensor>> parameters, std::shared_ptr<ProcessGroup> group);
   ~FlatPart();
   FlatPart(const FlatPart&) = delete;
@@ -46,6 +46,8 @@ class FlatPart {
   void start_gather();
   /// Waits for it. If it throws, the group has failed.
   void finish_gather();
+  /// Keeps the values of the gathered buffer, which have been changed on all ranks alike.
+  void take_values();
   /// Frees the buffer, waiting for it first if it is on its way.
   void release();
 

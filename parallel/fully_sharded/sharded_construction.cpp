@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tandem/core/memory/released_memory.h"
 #include "tandem/parallel/fully_sharded/flat_part.h"
 #include "tandem/parallel/fully_sharded/unit_plan.h"
 #include "tandem/parallel/shared/model_sync.h"
@@ -34,6 +35,25 @@ void ShardedConstruction::added(const nn::Module& parent, nn::Module& child) {
     const uint32_t version = flat->whole()->version();
     parts_.push_back({std::move(flat), version});
   }
+}
+
+void ShardedConstruction::initialise(const Tensor& tensor, const std::function<void()>& set) {
+  const auto at = part_of_.find(tensor.impl());
+  Part* const part = at == part_of_.end() ? nullptr : &parts_[at->second];
+  if (part == nullptr || part->flat == nullptr || !(tensor.storage() == part->flat->whole())) {
+    check(
+        !tandem::detail::is_released(*tensor.storage()),
+        "ShardedConstruction: the tensor is a part of a parameter that has been cut into slices; initialise the whole");
+    return set();
+  }
+  const bool unchanged = part->flat->whole()->version() == part->version;
+  part->flat->start_gather();
+  part->flat->finish_gather();
+  set();
+  broadcast_from(*group_, {tensor}, 0);
+  part->flat->take_values();
+  part->flat->release();
+  if (unchanged) part->version = part->flat->whole()->version();
 }
 
 void ShardedConstruction::gather(const std::vector<std::pair<std::string, Tensor>>& parameters,

@@ -23,8 +23,9 @@ class FlatPart;
 /// the model is wrapped. Random numbers are those of the whole model, as no constructor is skipped, and so are the bits.
 ///
 /// Every process builds the same model on the group's device, and wraps it while the construction lives, on the same
-/// thread and in the same group. Parameters are empty from the moment when their module was added: a model that changes
-/// them later, say at the end of its own constructor, is refused when it is wrapped.
+/// thread and in the same group. Parameters are empty from the moment when their module was added. The functions of
+/// nn::init still give them values, for which they gather the block, say at the end of the model's constructor; a model
+/// that changes a value in another way is refused when it is wrapped.
 class ShardedConstruction : public nn::detail::ChildObserver {
  public:
   /// Null: the default group. Throws Error if there is none.
@@ -46,6 +47,7 @@ class ShardedConstruction : public nn::detail::ChildObserver {
     uint32_t version = 0;
   };
   void added(const nn::Module& parent, nn::Module& child) override;
+  void initialise(const Tensor& tensor, const std::function<void()>& set) override;
 
   std::shared_ptr<ProcessGroup> group_;
   std::vector<Part> parts_;

@@ -44,6 +44,27 @@ nn::Sequential nested() {
   net->push_back(std::make_shared<Twice>(shared->weight));
   return net;
 }
+// Sets values at the end of its constructor, as the published networks for images do.
+struct LateImpl : nn::Module {
+  LateImpl() {
+    blocks->push_back(nn::Linear(7, 9));
+    blocks->push_back(nn::Sequential(nn::Linear(9, 9), nn::BatchNorm1d(9)));
+    blocks->push_back(nn::Linear(nn::LinearOptions(9, 7).bias(false)));
+    register_module("blocks", blocks);
+    last = register_module("last", nn::Linear(7, 3));
+    for (const Tensor& p : parameters())
+      if (p.dim() > 1) nn::init::xavier_uniform_(p);
+    nn::init::orthogonal_(blocks->ptr<nn::LinearImpl>(0)->weight);
+    nn::init::kaiming_normal_(blocks->ptr<nn::LinearImpl>(2)->weight, 0, kFanOut, kReLU);
+    for (const Tensor& p : parameters())
+      if (p.dim() == 1) nn::init::uniform_(p, 0.5, 1.5);
+  }
+  Tensor forward(const Tensor& x) { return last(blocks->forward(x)); }
+  nn::Sequential blocks;
+  nn::Linear last{nullptr};
+};
+TANDEM_MODULE(Late);
+
 Tensor vector_loss(const Forward& forward, int rank, int step) {
   const GeneratorGuard guard{Generator(static_cast<uint64_t>(100 * step + rank + 1))};
   return forward(randn({5, 7})).pow(2).mean();
@@ -85,6 +106,26 @@ TEST_CASE("the values, the following random numbers and the training of the whol
   if (!available()) return;
   compare(small_gpt2, gpt2_loss);
   compare(nested, vector_loss);
+  compare([] { return Late(); }, vector_loss);
+}
+
+TEST_CASE("the initial values of a ResNet, of which rank 0's count") {
+  if (!available()) return;
+  const auto make = [] {
+    return models::ResNet(
+        models::ResNetOptions(models::ResNetBlockKind::kBasic, {1, 1, 1, 1}).num_classes(3).zero_init_residual(true));
+  };
+  const auto whole = make_seeded(make, 0);
+  on_ranks(2, [&](const GroupPtr& group) {
+    const ShardedConstruction parts(group);
+    const auto net = make_seeded(make, group->rank());
+    CHECK(net->layer4->parameters()[0].sizes() == IntArrayRef{0, 0, 0, 0});
+    FullyShardedDataParallel<models::ResNetImpl> model(net, {.process_group = group});
+    for (const auto& [name, value] : model->gather_parameters()) {
+      CAPTURE(name);
+      CHECK(identical(value, whole->named_parameters()[name].detach()));
+    }
+  });
 }
 
 TEST_CASE("no process holds the whole") {
@@ -99,6 +140,7 @@ TEST_CASE("no process holds the whole") {
     const ShardedConstruction parts(group);
     nn::Sequential net;
     for (int i = 0; i < kLayers; ++i) net->push_back(nn::Linear(kWidth, kWidth));
+    for (const Tensor& p : net->parameters()) nn::init::normal_(p);
     const Sequential model(net, {.process_group = group});
     group->barrier()->wait();
   });
@@ -151,12 +193,15 @@ TEST_CASE("values from a checkpoint") {
   });
 }
 
-TEST_CASE("parameters that are changed after their block was added, and another group, are refused") {
+TEST_CASE("parameters that operations change after their block was added, and another group, are refused") {
   if (!available()) return;
   on_ranks(2, [&](const GroupPtr& group) {
     const ShardedConstruction parts(group);
     nn::Sequential net(nn::Linear(4, 4), nn::Linear(4, 4));
-    nn::init::normal_(net->ptr<nn::LinearImpl>(1)->weight);
+    const Tensor weight = net->ptr<nn::LinearImpl>(1)->weight;
+    CHECK_THROWS_WITH(nn::init::kaiming_normal_(weight.detach()), doctest::Contains("initialise the whole"));
+    weight.detach().normal_();
+    nn::init::zeros_(weight);
     CHECK_THROWS_WITH(Sequential(net, {.process_group = group}),
                       doctest::Contains("parameter 1.weight, or another one of its block, was changed"));
     const auto again = group->new_group({0, 1});
