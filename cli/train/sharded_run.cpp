@@ -65,10 +65,8 @@ distributed::UnitRule units_of(const nn::Sequential& model) {
 
 std::unique_ptr<distributed::ShardedConstruction> build_in_parts(const Placement& placement, const Checkpoint& start,
                                                                  const std::string& weights) {
-  const Recipe& r = start.config.recipe;
-  const bool as_constructed = (r.init == "default" || !start.is_new()) && weights.empty() && r.freeze.empty();
-  // Networks for images set their values at the end of their constructors.
-  if (!placement.fully_sharded || !placement.root.is_cpu() || !start.config.text || !as_constructed) return nullptr;
+  const bool from_file = !weights.empty() || is_onnx(start.config.model);
+  if (!placement.fully_sharded || !placement.root.is_cpu() || from_file) return nullptr;
   return std::make_unique<distributed::ShardedConstruction>(placement.team.group());
 }
 

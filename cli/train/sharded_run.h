@@ -20,8 +20,8 @@ Team team_of_one();
 
 /// Which modules of a model of the tool are gathered together: the blocks of its network.
 distributed::UnitRule units_of(const nn::Sequential& model);
-/// While it lives, models are built block by block. Null if something needs the whole: values that are set after
-/// construction, or another device than the CPU.
+/// While it lives, models are built block by block. Null if something needs the whole: values from a file, or another
+/// device than the CPU.
 std::unique_ptr<distributed::ShardedConstruction> build_in_parts(const Placement& placement, const Checkpoint& start,
                                                                  const std::string& weights);
 

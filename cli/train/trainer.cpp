@@ -76,8 +76,8 @@ Trainer::Trainer(const TrainerOptions& options, Checkpoint checkpoint, ImageSetP
       bar_(options.placement.team.leads() ? terminal : Terminal()),
       construction_(build_in_parts(options.placement, checkpoint_, options.weights)),
       model_(model_of(checkpoint_)) {
-  if (construction_ == nullptr && !is_onnx(checkpoint_.config.model))
-    initialise(*model_, checkpoint_.config.recipe);  // it has its own values
+  if (checkpoint_.tensors.empty() && !is_onnx(checkpoint_.config.model))  // which have values of their own
+    initialise(*model_, checkpoint_.config.recipe);
   if (!options_.weights.empty()) load_weights();
   freeze(checkpoint_.config.model, model_, checkpoint_.config.recipe.freeze);
   check_last_batch();

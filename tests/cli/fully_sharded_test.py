@@ -232,6 +232,17 @@ def test_published():
     check("and losses", losses[0] == losses[1], losses)
 
 
+def test_frozen():
+    """Values from another initialisation, which are set when all blocks have been cut."""
+    options = [word if word != "best" else "source" for word in IMAGES] + ["--init", "normal", "--freeze", "conv1"]
+    sharded(2, "frozen", *options)
+    tool("train", "--processes", "2", "--shards", "0", "--out", "whole-frozen", *options)
+    check("frozen layers: the same bits", model("frozen") == tensors("whole-frozen/model.safetensors"))
+    done = tool("train", "--resume", "frozen", "--epochs", "3", "--processes", "2", "--threads", "2")
+    check("frozen layers: resumed", done.returncode == 0 and model("frozen")["conv1.weight"] ==
+          tensors("whole-frozen/model.safetensors")["conv1.weight"], done)
+
+
 def test_other_commands():
     done = tool("eval", "two", "--data", "data")
     accuracy = f"{metrics('two')[-1]['test_accuracy']:.4f}"
@@ -312,8 +323,8 @@ def main():
     if "libtandem_gloo" in probe.stderr:
         skipped = 1
         return
-    for test in (test_images, test_published, test_resume, test_shards, test_average_and_best, test_stopped, test_full_disk,
-                 test_other_commands, test_text, test_refusals, test_killed):
+    for test in (test_images, test_published, test_frozen, test_resume, test_shards, test_average_and_best, test_stopped,
+                 test_full_disk, test_other_commands, test_text, test_refusals, test_killed):
         test()
 
 
