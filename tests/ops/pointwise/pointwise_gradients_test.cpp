@@ -68,6 +68,42 @@ TEST_CASE("gradients at ties and bounds are PyTorch's") {
   CHECK(exponent.grad().item<float>() == 0);
 }
 
+TEST_CASE("gradients at kinks are PyTorch's") {
+  using Function = Tensor (*)(const Tensor&);
+  struct Kink {
+    const char* name;
+    Function function;
+    double x, gradient;
+  };
+  const Kink kinks[] = {
+      {"abs", [](const Tensor& x) { return abs(x); }, 0, 0},
+      {"relu", [](const Tensor& x) { return relu(x); }, 0, 0},
+      {"relu6", [](const Tensor& x) { return relu6(x); }, 0, 0},
+      {"relu6", [](const Tensor& x) { return relu6(x); }, 6, 0},
+      {"leaky_relu", [](const Tensor& x) { return leaky_relu(x, 0.25); }, 0, 0.25},
+      {"prelu", [](const Tensor& x) { return prelu(x, full({1}, 0.25, kDouble)); }, 0, 0.25},
+      {"elu", [](const Tensor& x) { return elu(x, 3); }, 0, 3},
+      {"celu", [](const Tensor& x) { return celu(x, 3); }, 0, 1},
+      {"threshold", [](const Tensor& x) { return threshold(x, 1, 5); }, 1, 0},
+      {"hardshrink", [](const Tensor& x) { return hardshrink(x, 0.5); }, 0.5, 0},
+      {"hardshrink", [](const Tensor& x) { return hardshrink(x, 0.5); }, -0.5, 0},
+      {"softshrink", [](const Tensor& x) { return softshrink(x, 0.5); }, 0.5, 0},
+      {"softshrink", [](const Tensor& x) { return softshrink(x, 0.5); }, -0.5, 0},
+      {"xlogy", [](const Tensor& x) { return xlogy(x, Scalar(4)); }, 0, std::log(4.0)},
+      {"xlogy at 0", [](const Tensor& x) { return xlogy(x, Scalar(0)); }, 0, 0},
+  };
+  for (const Kink& kink : kinks) {
+    CAPTURE(kink.name);
+    CAPTURE(kink.x);
+    Tensor x = full({1}, kink.x, kDouble).requires_grad_();
+    CHECK(autograd::grad({kink.function(x)}, {x})[0].item<double>() == kink.gradient);
+  }
+  Tensor zero = zeros({64}, requires_grad());
+  manual_seed(1);
+  rrelu(zero, 0.25, 0.5, /*training=*/true).sum().backward();
+  CHECK(zero.grad().max().item<float>() < 0.5F);
+}
+
 TEST_CASE("clamp between tensors shares its gradient where self is at a bound") {
   Tensor x = tensor({0., 1., 2., 1., 5.}).requires_grad_(), low = tensor({0., 0., 0., 1., 3.}).requires_grad_(),
          high = tensor({2., 2., 2., 1., 1.}).requires_grad_();

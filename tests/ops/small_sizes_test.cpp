@@ -1,0 +1,149 @@
+// The smallest arguments that are legal: tensors without dimensions or elements, and inputs that have one window.
+#include "tandem/autograd/engine.h"
+#include "tandem/autograd/ops.h"
+#include "tandem/tests/ops/values.h"
+
+using namespace tandem;
+using namespace tandem::testing;
+
+TEST_CASE("the index of a number without dimensions is 0") {
+  const Tensor x = tensor(3.0);
+  for (const ScalarType type : {kFloat, kHalf, kLong}) {
+    const Tensor number = x.to(type);
+    for (const auto& [value, index] :
+         {max(number, 0), min(number, -1), sort(number), topk(number, 1), kthvalue(number, 1), median(number, 0),
+          mode(number, 0), cummax(number, 0), cummin(number, 0), nanmedian(number, 0)}) {
+      CHECK(show(value) == "[] 3");
+      CHECK(show(index) == "[] 0");
+    }
+    CHECK(show(argmax(number)) == "[] 0");
+    CHECK(show(argmin(number, 0)) == "[] 0");
+    CHECK(show(argsort(number)) == "[] 0");
+    CHECK(show(nonzero(number)) == "[1, 0]");
+  }
+}
+
+TEST_CASE("a number without dimensions is indexed as a vector of one element") {
+  const Tensor x = tensor(3.0).requires_grad_(), first = indices({0});
+  for (const Tensor& read : {index_select(x, 0, first), x.gather(0, first[0]), x.take(first[0]), x.expand({1})[0]}) {
+    CHECK(show(read) == "[] 3");
+    CHECK(show(autograd::grad({read}, {x})[0]) == "[] 1");
+  }
+  CHECK_THROWS_WITH_AS(index_select(x, 0, indices({0, 0})), doctest::Contains("takes one index"), Error);
+  const Tensor number = tensor(3.0), two = tensor(2.0);
+  CHECK(show(number.scatter(0, first[0], two)) == "[] 2");
+  CHECK(show(number.scatter_add(0, first[0], two)) == "[] 5");
+  CHECK(show(number.scatter_reduce(0, first[0], two, "prod")) == "[] 6");
+  CHECK(show(number.put(first[0], two)) == "[] 2");
+  CHECK(show(index_add(number, 0, first, two.reshape({1}))) == "[] 5");
+}
+
+TEST_CASE("put without positions leaves a tensor as it is") {
+  CHECK(show(zeros({0, 2}).put(indices({}), zeros({0}))) == "[0, 2]");
+  CHECK(show(counting({2, 2}).put(indices({}), zeros({0}))) == "[2, 2] 0 1 2 3");
+  CHECK(show(counting({2, 2}).put(indices({2, -1}), full({2}, 7.0))) == "[2, 2] 0 1 7 7");
+  CHECK_THROWS_AS(zeros({0}).put(indices({0}), zeros({1})), Error);
+}
+
+// Each takes an input [1, 1, size…] of one window, and refuses one that is shorter in any dimension.
+TEST_CASE("operations with windows take an input of one window, and none that is smaller") {
+  using Function = Tensor (*)(const Tensor&);
+  struct Windowed {
+    const char* name;
+    std::vector<int64_t> sizes;  // of the smallest input, without batch and channels
+    Function function;
+  };
+  static const auto samples = [](int64_t rank) { return full({1, 1, rank}, 0.5); };
+  const Windowed operations[] = {
+      {"max_pool1d", {3}, [](const Tensor& x) { return max_pool1d(x, 3); }},
+      {"max_pool1d, dilated", {5}, [](const Tensor& x) { return max_pool1d(x, 3, 1, 0, 2); }},
+      {"max_pool2d",
+       {2, 3},
+       [](const Tensor& x) {
+         return max_pool2d(x, {2, 3});
+       }},
+      {"max_pool2d, dilated",
+       {3, 5},
+       [](const Tensor& x) {
+         return max_pool2d(x, {2, 3}, 1, 0, 2);
+       }},
+      {"max_pool3d",
+       {2, 3, 1},
+       [](const Tensor& x) {
+         return max_pool3d(x, {2, 3, 1});
+       }},
+      {"avg_pool1d", {3}, [](const Tensor& x) { return avg_pool1d(x, 3); }},
+      {"avg_pool2d",
+       {2, 3},
+       [](const Tensor& x) {
+         return avg_pool2d(x, {2, 3});
+       }},
+      {"avg_pool3d",
+       {2, 3, 2},
+       [](const Tensor& x) {
+         return avg_pool3d(x, {2, 3, 2});
+       }},
+      {"fractional_max_pool2d",
+       {3, 4},
+       [](const Tensor& x) {
+         return std::get<0>(fractional_max_pool2d(x, {2, 3}, 2, samples(2)));
+       }},
+      {"fractional_max_pool3d",
+       {4, 5, 4},
+       [](const Tensor& x) {
+         return std::get<0>(fractional_max_pool3d(x, {2, 3, 2}, 2, samples(3)));
+       }},
+      {"conv1d",
+       {3},
+       [](const Tensor& x) {
+         return conv1d(x, ones({1, 1, 3}));
+       }},
+      {"conv1d, dilated",
+       {5},
+       [](const Tensor& x) {
+         return conv1d(x, ones({1, 1, 3}), {}, 1, 0, 2);
+       }},
+      {"conv2d",
+       {2, 3},
+       [](const Tensor& x) {
+         return conv2d(x, ones({1, 1, 2, 3}));
+       }},
+      {"conv2d, padded",
+       {1, 2},
+       [](const Tensor& x) {
+         return conv2d(x, ones({1, 1, 3, 4}), {}, 2, 1);
+       }},
+      {"conv3d",
+       {2, 3, 2},
+       [](const Tensor& x) {
+         return conv3d(x, ones({1, 1, 2, 3, 2}));
+       }},
+      {"unfold", {4}, [](const Tensor& x) { return x.unfold(2, 4, 1); }},
+      {"im2col",
+       {2, 3},
+       [](const Tensor& x) {
+         return im2col(x, {2, 3});
+       }},
+      {"reflection_pad1d",
+       {3},
+       [](const Tensor& x) {
+         return reflection_pad1d(x, {2, 2});
+       }},
+      {"reflection_pad2d",
+       {2, 3},
+       [](const Tensor& x) {
+         return reflection_pad2d(x, {2, 2, 1, 1});
+       }},
+  };
+  for (const Windowed& operation : operations) {
+    CAPTURE(operation.name);
+    std::vector<int64_t> sizes{1, 1};
+    sizes.insert(sizes.end(), operation.sizes.begin(), operation.sizes.end());
+    CHECK_NOTHROW(operation.function(counting(sizes)));
+    for (std::size_t d = 2; d < sizes.size(); ++d) {
+      CAPTURE(d);
+      std::vector<int64_t> shorter = sizes;
+      if (--shorter[d] > 0) CHECK_THROWS_AS(operation.function(counting(shorter)), Error);
+    }
+  }
+}
