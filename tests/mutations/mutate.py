@@ -2,13 +2,18 @@
 """Do the tests notice when code is wrong? Makes small faults at random, and runs the tests with each of them.
 
     tests/mutations/mutate.py [BUILD] [--seed N] [--count N] [--only PATTERN...] [--mutant ID...]
+                              [--tests NAME[=SOURCES]...] [--all-killers]
 
-A mutant differs from the library by one operator, constant, condition, statement, jump or order of arguments, in the
-folders of FOLDERS. Needs libclang (Debian: python3-clang-14), which finds the places, and a built folder BUILD
-(build/) that nothing builds in at the same time. All mutants are compiled at once, each behind a switch that is read
-from the environment (schema.py), because a formula is part of forty objects and compiling these takes minutes, but
-running the cases that reach a mutant takes a second. Headers that a precompiled header contains stay as they are: all
-programs would have to be compiled again.
+A mutant differs from the library or the tool by one operator, constant, condition, statement, jump or order of
+arguments, in the folders of FOLDERS, each of which gets the same part of the count. All tests are run but those that
+cases.py leaves out, or those of --tests, and of these only the cases in SOURCES (doctest's patterns). --all-killers
+goes on after the first test that notices a mutant, and prints how many mutants each test notices, and notices alone.
+
+Needs libclang (Debian: python3-clang-14), which finds the places, and a built folder BUILD (build/) that nothing builds
+in at the same time. All mutants are compiled at once, each behind a switch that is read from the environment
+(schema.py), because a formula is part of forty objects and compiling these takes minutes, but running the cases that
+reach a mutant takes a second. Headers that a precompiled header contains stay as they are: all programs would have to
+be compiled again.
 
 Survivors are printed as differences. Put one that no test can notice into equivalent.txt, with the reason. The
 last lines are a table by folder and `N passed, N failed`: a failure is a survivor that is not listed there, or an entry
@@ -18,6 +23,8 @@ import argparse
 import concurrent.futures
 import difflib
 import fnmatch
+import hashlib
+import json
 import pathlib
 import random
 import re
@@ -33,40 +40,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
 
-def doctest(*patterns):
-    """Filters of a doctest program: sources of the cases that are run."""
-    return ("--source-file=" + ",".join(patterns),) if patterns else ()
+# A file belongs to the longest of these that it is in.
+FOLDERS = ("nn/optim", "nn/files", "parallel", "core/formulas", "autograd/ops", "autograd", "core/cpu", "core",
+           "datasets", "onnx", "nn/layers", "nn", "models", "cli/train", "cuda/ops", "cuda")
 
 
-OTHER = None  # in place of filters: not a doctest program
-# {folder: (the files that are mutated, [(files, {test: filters}), …])}: the first pattern that matches counts.
-FOLDERS = {
-    "nn/optim": (("nn/optim/*",), [
-        ("nn/optim/sgd.cpp", {"nn": doctest("*/optim/*")}),
-        ("*", {"nn": ("--source-file-exclude=*/layers/*",)})]),
-    "nn/files": (("nn/files/*",), [
-        ("nn/files/tensorboard/*", {"tensorboard": OTHER}),
-        ("nn/files/safetensors_index.cpp", {"nn": doctest("*/files/*")}),
-        ("nn/files/crc32.cpp", {"nn": doctest("*/files/*"), "pt": doctest()}),
-        ("nn/files/*pt/*", {"pt": doctest(), "broken_npz": OTHER, "broken_pickle": OTHER, "broken_pt": OTHER}),
-        ("nn/files/*", {"nn": ("--source-file-exclude=*/layers/*,*/optim/*",), "pt": doctest(), "broken_npy": OTHER,
-                        "broken_safetensors": OTHER, "broken_safetensors_index": OTHER, "tensorboard": OTHER})]),
-    "parallel": (("parallel/*/tree_exchange*", "parallel/*/buckets*", "parallel/*/reducer*"), [
-        ("parallel/*/buckets*", {"parallel": doctest("*buckets*")}),
-        ("*", {"data_parallel": doctest(), "replicas": doctest(), "parameter_server": doctest(),
-               "distributed_training": doctest()})]),
-    "core/formulas": (("core/formulas/*",), [
-        ("core/formulas/optim_math.h", {"nn": doctest("*/optim/*")}),
-        ("core/formulas/recurrent_math.h", {"nn": doctest("*recurrent*"), "ops": OTHER}),
-        ("core/formulas/*random*", {"functions": doctest("*/random/*"), "core": doctest("*random*"),
-                                    "nn": doctest("*draws*", "*init*", "*dropout*")}),
-        ("*", {"pointwise": doctest(), "reduce": doctest(), "functions": doctest(), "network_operations": doctest(),
-               "autograd": doctest(), "nn": doctest("*/layers/*"), "ops": OTHER})]),
-}
-
-
-def tests_of(folder, path):
-    return next(tests for pattern, tests in FOLDERS[folder][1] if fnmatch.fnmatch(path, pattern))
+def folder_of(path):
+    return max((f for f in FOLDERS if path.startswith(f + "/")), key=len, default="")
 
 
 # ---- the list of equivalent mutants
@@ -110,15 +90,22 @@ def listed(mutant, lines, entries):
 # ---- choosing
 
 def paths_of(folder, build, only):
-    found = {p for p in build.users if any(fnmatch.fnmatch(p, pattern) for pattern in FOLDERS[folder][0])}
-    found = {p for p in found if p.endswith((".h", ".cpp")) and p not in build.precompiled}
-    found = {p for p in found if build.objects.intersection(build.users[p])}
+    found = {p for p in build.users if folder_of(p) == folder and p.endswith((".h", ".cpp"))}
+    found = {p for p in found - build.precompiled if build.objects.intersection(build.users[p])}
     return sorted(p for p in found if not only or any(fnmatch.fnmatch(p, pattern) for pattern in only))
 
 
 def find(arguments):
-    path, include = arguments
-    return sites.find(path, (ROOT / path).read_bytes(), include)
+    """The mutants of a file, which the build folder keeps until the file changes: finding them takes a second."""
+    path, folder, flags = arguments
+    source = (ROOT / path).read_bytes()
+    key = hashlib.sha256(source + path.encode() + (HERE / "sites.py").read_bytes()).hexdigest()
+    kept = folder / "mutants" / key
+    if not kept.exists():
+        found = sites.find(path, source, str(folder / "include"), flags)
+        kept.parent.mkdir(exist_ok=True)
+        kept.write_text(json.dumps(found))
+    return [sites.Mutant(*m) for m in json.loads(kept.read_text())]
 
 
 def draw(args, build):
@@ -126,7 +113,7 @@ def draw(args, build):
     found = {f: paths_of(f, build, args.only or [m.split(":")[0] for m in args.mutant]) for f in FOLDERS}
     found = {f: paths for f, paths in found.items() if paths}
     with concurrent.futures.ProcessPoolExecutor(schema.WORKERS) as pool:
-        every = {f: [m for ms in pool.map(find, [(p, str(build.folder / "include")) for p in paths]) for m in ms]
+        every = {f: [m for ms in pool.map(find, [(p, build.folder, build.flags(p)) for p in paths]) for m in ms]
                  for f, paths in found.items()}
     drawn = {}
     for i, (folder, mutants) in enumerate(every.items()):
@@ -149,7 +136,7 @@ def difference(mutant):
 
 # ---- running
 
-def judge(args, build, folders, mutants, entries):
+def judge(args, build, mutants, entries):
     """{number: (verdict, remark)} of numbered mutants."""
     lines = {p: (ROOT / p).read_text().splitlines() for p in {m.path for m in mutants.values()}}
     verdicts, rest = {}, {}
@@ -162,18 +149,15 @@ def judge(args, build, folders, mutants, entries):
     if not rest:
         return verdicts
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
-        programs = cases.Programs(build.folder, scratch)
-        wanted = {p for f, numbers in folders.items() for n in numbers for p in tests_of(f, mutants[n].path)}
-        compiled = schema.Schema(build, scratch, rest, programs.files(wanted))
+        programs = cases.Programs(build, scratch, args.tests)
+        compiled = schema.Schema(build, scratch, rest, {f for files in programs.files.values() for f in files})
         compiled.run()
         verdicts.update({n: ("refused", e) for n, e in compiled.refused.items()})
-        alive = {folder: [n for n in numbers if n not in verdicts] for folder, numbers in folders.items()}
-        tests = {n: tests_of(f, mutants[n].path) for f, numbers in alive.items() for n in numbers}
-        reaching = programs.reaching({entry for wanted in tests.values() for entry in wanted.items()})
-        print(f"{len(tests)} mutants, {sum(map(len, reaching.values()))} cases that reach any", flush=True)
-        judge_one = lambda n: programs.verdict(n, [c for entry in tests[n].items() for c in reaching.get(entry, [])])
+        alive = [n for n in rest if n not in verdicts]
+        reaching = programs.reaching()
+        print(f"{len(alive)} mutants, {len(reaching)} cases that reach any", flush=True)
         with concurrent.futures.ThreadPoolExecutor(schema.WORKERS) as pool:
-            for n, verdict in zip(tests, pool.map(judge_one, tests)):
+            for n, verdict in zip(alive, pool.map(lambda n: programs.verdict(n, reaching, args.all_killers), alive)):
                 verdicts[n] = verdict
                 show(mutants[n], *verdict)
     return verdicts
@@ -198,6 +182,13 @@ def table(folders, verdicts):
     return rows["all"].count("killed") + rows["all"].count("equivalent"), rows["all"].count("survived")
 
 
+def killers(verdicts):
+    """Prints for each test how many mutants it killed, and how many only it killed."""
+    killed = [set(remark.split()) for verdict, remark in verdicts.values() if verdict == "killed"]
+    for test in sorted(set().union(*killed)):
+        print(f"{test}: kills {sum(test in k for k in killed)}, alone {killed.count({test})}")
+
+
 def stale(every, entries):
     """Entries of equivalent.txt that are about files that were read, and that mean no mutant."""
     mutants = [m for ms in every.values() for m in ms]
@@ -214,6 +205,8 @@ def main():
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--only", nargs="+", default=[], metavar="PATTERN")
     parser.add_argument("--mutant", nargs="+", default=[], metavar="ID")
+    parser.add_argument("--tests", nargs="+", default=[], metavar="NAME[=SOURCES]")
+    parser.add_argument("--all-killers", action="store_true")
     args = parser.parse_args()
     if sites.cindex is None:
         print("skipped: needs libclang (Debian: python3-clang-14)")
@@ -225,10 +218,12 @@ def main():
         folders[folder] = range(len(mutants) + 1, len(mutants) + 1 + len(chosen))
         mutants.update(zip(folders[folder], chosen))
     print(f"seed {args.seed}: {len(mutants)} of {sum(map(len, every.values()))} mutants", flush=True)
-    verdicts = judge(args, build, folders, mutants, entries)
+    verdicts = judge(args, build, mutants, entries)
     old = [] if args.mutant else stale(every, entries)
     for entry in old:
         print(f"equivalent.txt:{entry.line}: no mutant of {entry.pattern} is `{entry.change or entry.code}`")
+    if args.all_killers:
+        killers(verdicts)
     passed, failed = table(folders, verdicts)
     print(f"{passed} passed, {failed + len(old)} failed")
     sys.exit(failed + len(old) > 0)

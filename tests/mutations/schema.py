@@ -6,6 +6,7 @@ Programs load the libraries by LD_LIBRARY_PATH.
 """
 import collections
 import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -15,7 +16,8 @@ import subprocess
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-LIBRARIES = ("tandem", "tandem_pt", "tandem_tensorboard")
+# Of what is installed: tests run with TANDEM_CPU=avx2, and those of engines are of the suite `processes`.
+LEFT_OUT = ("tandem_cpu_avx512", "tandem_gloo", "tandem_mpi", "tandem_nccl")
 WORKERS = len(os.sched_getaffinity(0))
 ORDER = {"jump": 0, "statement": 1, "condition": 2, "expression": 3}
 
@@ -75,10 +77,19 @@ class Build:
         self.commands = {c["output"]: c for c in commands}
         self.users, self.precompiled = self.dependencies()
         targets = json.loads((self.folder / "meson-info/intro-targets.json").read_text())
-        self.libraries = [os.path.relpath(t["filename"][0], self.folder) for t in targets
-                          if t["name"] in LIBRARIES and t["type"] == "shared library"]
-        self.links = {file: self.link(file) for file in self.libraries}
+        mutated = [os.path.relpath(t["filename"][0], self.folder) for t in targets
+                   if t["type"] in ("shared library", "shared module", "executable")
+                   and t["installed"] and t["name"] not in LEFT_OUT]
+        self.links = {file: self.link(file) for file in mutated}
         self.objects = {o for words in self.links.values() for o in words if o.endswith(".o")}
+
+    def flags(self, path):
+        """What the compiler of a file gets that includes depend on."""
+        users = self.objects.intersection(self.users[path]).intersection(self.commands)
+        words = shlex.split(self.commands[min(users)]["command"]) if users else []
+        found = [f"{w[:2]}{self.folder / w[2:]}" for w in words if w.startswith("-I")]
+        found += [f"-isystem{self.folder / w[len('-isystem'):]}" for w in words if w.startswith("-isystem")]
+        return found + [w for w in words if w.startswith("-D")]
 
     def ninja(self, *arguments):
         return subprocess.run(["ninja", "-t", *arguments], cwd=self.folder, check=True, capture_output=True,
@@ -102,14 +113,17 @@ class Build:
                     precompiled.add(places[name])
         return users, precompiled
 
+    @functools.cache
+    def archived(self, file):
+        """The objects of a static library."""
+        return [line.strip(" |") for line in self.ninja("query", file).splitlines() if line.endswith(".o")]
+
+    @functools.cache
     def link(self, file):
-        """The command that links a library, with the objects of its static libraries."""
-        words = []
-        for word in shlex.split(self.ninja("commands", file).splitlines()[-1]):
-            ours = word.endswith(".a") and not os.path.isabs(word)
-            inputs = self.ninja("query", word).splitlines() if ours else []
-            words += [line.strip(" |") for line in inputs if line.endswith(".o")] if ours else [word]
-        return words
+        """The command that links a library or a program, with the objects of its static libraries."""
+        words = shlex.split(self.ninja("commands", "-s", file))
+        return [w for word in words
+                for w in (self.archived(word) if word.endswith(".a") and not os.path.isabs(word) else [word])]
 
 
 # ---- compiling

@@ -30,6 +30,9 @@ NAMES = {"min": "max", "max": "min", "floor": "ceil", "ceil": "floor", "front": 
 MESSAGES = {"check", "fail", "concat", "refuse", "Error", "Record", "warn", "warn_once"}
 # Calls whose arguments may be swapped.
 SYMMETRIC = {"min", "max", "swap", "hypot", "equal", "same", "equal_saved"}
+# Code that says how work is parted, what is fetched ahead or how memory grows: it tunes speed only.
+TUNING = re.compile(r"\bk(Count)?Grain\b|\bkInline\w+|\bkEnough\w+|\bkTask\w+|\bk(Few|Many)[A-Z]\w+|\bkFetchAhead\b"
+                    r"|\bk(Max)?KeptBytes\b|\bkCallsBefore\w+|\w*grain\b|\breserve\(|prefetch")
 
 
 class Mutant(typing.NamedTuple):
@@ -72,12 +75,21 @@ class Finder:
 
     def add(self, kind, start, end, new, relaxed, at=None):
         old = self.text(start, end)
-        if old == new or "#" in old or b"\n#" in self.source[start:end]:
+        if old == new or "#" in old or b"\n#" in self.source[start:end] or self.tunes(start, end):
             return
         before = self.source[:start if at is None else at]
         line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
         number = sum(m.line == line and m.column == column for m in self.found)
         self.found.append(Mutant(self.path, line, column, kind, start, end, old, new, relaxed, number))
+
+    def tunes(self, start, end):
+        """Whether a mutant is a part of a line, or of a statement, that tunes speed only."""
+        text = self.text(start, end)
+        if "{" in text:
+            return False
+        begin = max(self.source.rfind(c, 0, start) for c in (b";", b"{", b"}"))
+        stops = [at for at in (self.source.find(c, end) for c in (b";", b"{")) if at >= 0]
+        return bool(TUNING.search(self.text(begin + 1, min(stops, default=end))))
 
     def mine(self, cursor):
         file = cursor.location.file
@@ -286,11 +298,11 @@ class Finder:
                 self.add("statement", start, end, "", relaxed)
 
 
-def find(path, source, include):
-    """The mutants of a file of the tree, in the order of their places."""
+def find(path, source, include, flags):
+    """The mutants of a file of the tree, in the order of their places. include: the folder that has `tandem`."""
     name = f"{include}/tandem/{path}"
     unit = cindex.Index.create().parse(
-        "mutated.cpp", args=["-std=c++20", f"-I{include}", "-march=x86-64-v3"],
+        "mutated.cpp", args=["-std=c++20", f"-I{include}", "-march=x86-64-v3", *flags],
         unsaved_files=[("mutated.cpp", f'#include "{name}"\n')])
     errors = [d for d in unit.diagnostics if d.severity >= cindex.Diagnostic.Error]
     if errors:
