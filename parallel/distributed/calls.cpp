@@ -177,6 +177,44 @@ Tensor stack_for(const Tensor& like, int size) {
   return empty({size, like.numel()}, like.options());
 }
 
+// Of reduce_scatter: ranks exchange a part of every block at a time, so that what they receive takes little memory.
+class Rounds {
+ public:
+  /// For blocks like `block`.
+  Rounds(const Tensor& block, int size)
+      : size_(size), item_(static_cast<int64_t>(block.element_size())), count_(block.numel()) {
+    const int64_t most = std::max<int64_t>(kBytes / (item_ * size_), 1);
+    length_ = std::min(count_, most);
+    const NoGradGuard guard;
+    if (size_ > 1) received_ = empty({size_ * length_}, block.options());
+    if (size_ > 1 && length_ < count_) packed_ = empty({size_ * length_}, block.options());
+  }
+  int size() const { return size_; }
+  void reduce_scatter(Engine& engine, const Tensor& output, const Tensor& input, ReduceOp op,
+                      const CallOptions& options) const {
+    const NoGradGuard guard;
+    const Tensor blocks = input.view({size_, count_}), out = output.view({count_});
+    for (int64_t at = 0; at < count_; at += length_) {
+      const int64_t length = std::min(length_, count_ - at);
+      const auto part = [&](const Tensor& t) { return t.narrow(0, 0, size_ * length).view({size_, length}); };
+      if (packed_.defined()) copy_into(part(packed_), blocks.narrow(1, at, length));
+      const std::vector<std::size_t> bytes(static_cast<std::size_t>(size_), static_cast<std::size_t>(length * item_));
+      const Tensor received = part(received_), here = out.narrow(0, at, length);
+      engine.all_to_all((packed_.defined() ? packed_ : input).data_ptr(), bytes.data(), received.data_ptr(),
+                        bytes.data(), options);
+      copy_into(here, received.select(0, 0));
+      for (int i = 1; i < size_; ++i) fold_into(here, received.select(0, i), op);
+    }
+  }
+
+ private:
+  static constexpr int64_t kBytes = 4 << 20;  // of all blocks; few messages over a network, and little memory
+
+  int size_;
+  int64_t item_, count_, length_ = 0;  // in elements of a block
+  Tensor packed_, received_;           // in flight with the call; nothing is packed if there is one round
+};
+
 // tensors[i] = stack[i], flat.
 void unstack(const Tensors& tensors, const Tensor& stack) {
   const NoGradGuard guard;
@@ -263,16 +301,11 @@ WorkPtr ProcessGroup::reduce_scatter(const Tensor& whole, const Tensor& blocks, 
   arguments.reduces(output, op);
   arguments.blocks("input", input, output);
   arguments.shape(output);
-  const Tensor received = stack_for(output, size());
-  return arguments.submit(
-      output, input, [output, input, received, op, size = size()](Engine& engine, const CallOptions& options) {
-        const std::vector<std::size_t> bytes(static_cast<std::size_t>(size), output.nbytes());
-        engine.all_to_all(input.data_ptr(), bytes.data(), received.data_ptr(), bytes.data(), options);
-        const NoGradGuard guard;
-        copy_into(output, received.select(0, 0));
-        for (int i = 1; i < size; ++i) fold_into(output, received.select(0, i).view(output.sizes()), engine_op(op));
-        if (op == ReduceOp::AVG) divide(output, size);
-      });
+  const Rounds rounds(output, size());
+  return arguments.submit(output, input, [output, input, rounds, op](Engine& engine, const CallOptions& options) {
+    rounds.reduce_scatter(engine, output, input, engine_op(op), options);
+    if (op == ReduceOp::AVG) divide(output, rounds.size());
+  });
 }
 
 // ---- data movement

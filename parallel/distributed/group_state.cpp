@@ -136,10 +136,11 @@ WorkPtr GroupState::submit_on_device(const CallRecord& call, const Run& run) {
 }
 
 void GroupState::execute(CallWork& work) {
-  const Run run = std::move(work.run);
+  Run run = std::move(work.run);
   const CallRecord& call = work.call;
   history.set(call, CallHistory::State::kRunning);
   const std::exception_ptr error = failed() ? failure_ : perform(call, run);
+  run = nullptr;  // who waits may count on the memory of what only the call has kept
   history.set(call, error ? CallHistory::State::kFailed : CallHistory::State::kDone);
   if (!error) calls_done_ = call.sequence + 1;
   work.finish(error);

@@ -185,21 +185,23 @@ TEST_CASE("data movement of every dtype") {
 
 TEST_CASE("reduce_scatter adds in rank order") {
   if (!available()) return;
-  for (const int size : {1, 2, 3, 5}) {
-    const auto errors = run_ranks(size, [&](ProcessGroup& group) {
-      const auto input = [&](int rank) {
-        return arange(int64_t{4} * size, kFloat32).mul(0.1f * static_cast<float>(rank + 1)).exp();
-      };
-      Tensor right = input(0).narrow(0, 4 * group.rank(), 4).clone();
-      for (int i = 1; i < size; ++i) right = right + input(i).narrow(0, 4 * group.rank(), 4);
-      const Tensor out = zeros({4});
-      group.reduce_scatter(out, input(group.rank()))->wait();
-      CHECK(equal(out, right));
-      group.reduce_scatter(out, input(group.rank()), ReduceOp::AVG)->wait();
-      CHECK(equal(out, right / size));
-    });
-    check_none(errors);
-  }
+  for (const int64_t count : {4, 500'001})  // the larger blocks of 3 or more ranks are sent in rounds
+    for (const int size : {1, 2, 3, 5}) {
+      const auto errors = run_ranks(size, [&](ProcessGroup& group) {
+        const auto input = [&](int rank) {
+          return arange(count * size, kFloat32).remainder(40).mul(0.1f * static_cast<float>(rank + 1)).exp();
+        };
+        const auto own = [&](int rank) { return input(rank).narrow(0, count * group.rank(), count).clone(); };
+        Tensor right = own(0);
+        for (int i = 1; i < size; ++i) right = right + own(i);
+        const Tensor out = zeros({count});
+        group.reduce_scatter(out, input(group.rank()))->wait();
+        CHECK(equal(out, right));
+        group.reduce_scatter(out, input(group.rank()), ReduceOp::AVG)->wait();
+        CHECK(equal(out, right / size));
+      });
+      check_none(errors);
+    }
 }
 
 TEST_CASE("all_to_all with splits, some of them empty") {
