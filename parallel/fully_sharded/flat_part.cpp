@@ -38,6 +38,7 @@ FlatPart::FlatPart(std::vector<std::pair<std::string, Tensor>> parameters, std::
           .copy_(flattened_like(place.parameter.detach(), place.parameter).narrow(0, from - place.offset, to - from));
   }
   slice_.requires_grad_(first.requires_grad());
+  gradients_.resize(places_.size());
   seen_ = slice_._version();
   for (const Place& place : places_) {
     TensorImpl& impl = *place.parameter.impl();
@@ -109,32 +110,25 @@ void FlatPart::release() {
   tandem::detail::release_memory(*whole_);
 }
 
-void FlatPart::take_gradient(std::size_t i) {
-  const NoGradGuard no_grad;
-  if (!gradients_.defined()) {
-    gradients_ = empty({size()}, TensorOptions(slice_.dtype()).device(slice_.device()));
-    arrived_.assign(places_.size(), 0);
-  }
-  const Place& place = places_[i];
-  const int64_t next = i + 1 < places_.size() ? places_[i + 1].offset : size(), end = place.offset + place.numel;
-  if (end < next) gradients_.narrow(0, end, next - end).zero_();
-  Tensor view = alias(gradients_, place.sizes, place.strides, place.offset);
-  Tensor& grad = place.parameter.mutable_grad();
-  if (grad.defined())
-    view.copy_(grad);
-  else
-    view.zero_();
-  grad.reset();
-  arrived_[i] = 1;
-}
+void FlatPart::take_gradient(std::size_t i) { gradients_[i] = std::exchange(places_[i].parameter.mutable_grad(), {}); }
 
 void FlatPart::start_reduction() {
-  for (std::size_t i = 0; i < places_.size(); ++i)
+  const NoGradGuard no_grad;
+  const Tensor flat = empty({size()}, TensorOptions(slice_.dtype()).device(slice_.device()));
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const Place& place = places_[i];
     if (!has_gradient(i)) take_gradient(i);
-  mean_ = empty(slice_.sizes(), gradients_.options());
-  reduction_ = group_->reduce_scatter(mean_, gradients_, ReduceOp::AVG);
-  gradients_.reset();
-  arrived_.clear();
+    Tensor view = alias(flat, place.sizes, place.strides, place.offset);
+    if (has_gradient(i))
+      view.copy_(gradients_[i]);
+    else
+      view.zero_();
+    gradients_[i].reset();
+    const int64_t next = i + 1 < places_.size() ? places_[i + 1].offset : size(), end = place.offset + place.numel;
+    if (end < next) flat.narrow(0, end, next - end).zero_();
+  }
+  mean_ = empty(slice_.sizes(), flat.options());
+  reduction_ = group_->reduce_scatter(mean_, flat, ReduceOp::AVG);
 }
 
 void FlatPart::finish_reduction() {

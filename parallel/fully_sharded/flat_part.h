@@ -52,10 +52,11 @@ class FlatPart {
   void release();
 
   // ---- gradients
-  bool has_gradient(std::size_t i) const { return !arrived_.empty() && arrived_[i]; }
-  /// Moves .grad() of parameter i into the flat gradients; zeros if it has none.
+  bool has_gradient(std::size_t i) const { return gradients_[i].defined(); }
+  /// Keeps .grad() of parameter i for the next reduction, and resets it.
   void take_gradient(std::size_t i);
-  /// Starts the sum of the flat gradients, with zeros for the parameters that have none, and gives them up.
+  /// Starts the sum of the gradients that were taken, and of .grad() of the other parameters, zeros if it is undefined;
+  /// gives them up. They are copied to a flat buffer, so call it when the values have been released.
   void start_reduction();
   /// Adds the mean to the gradient of the slice.
   void finish_reduction();
@@ -69,9 +70,9 @@ class FlatPart {
   Storage whole_;
   WorkPtr gather_, reduction_;
   bool gathered_ = false;
-  int64_t seen_ = 0;  // the slice's version at the last gather
-  Tensor gradients_, mean_;
-  std::vector<char> arrived_;
+  int64_t seen_ = 0;   // the slice's version at the last gather
+  Tensors gradients_;  // by parameter
+  Tensor mean_;
 };
 
 /// A part for each dtype among the trained parameters and among the frozen ones.

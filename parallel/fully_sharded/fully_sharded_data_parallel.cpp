@@ -53,8 +53,8 @@ FullyShardedDataParallelBase::FullyShardedDataParallelBase(std::shared_ptr<nn::M
   compare_models(*group_, *wrapped_, kName);
   broadcast_from(*group_, wrapped_->parameters(), 0);
   broadcast_from(*group_, wrapped_->buffers(), 0);
-  schedule_ =
-      std::make_shared<UnitSchedule>(cut(*wrapped_, options_.is_unit, group_), group_, options_.reshard_after_forward);
+  schedule_ = std::make_shared<UnitSchedule>(cut(*wrapped_, options_.is_unit, group_), group_,
+                                             options_.reshard_after_forward, options_.overlap);
   schedule_->start();
   for (const ShardedUnit& unit : schedule_->units())
     for (const auto& part : unit.parts) {

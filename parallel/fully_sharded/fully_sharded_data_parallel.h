@@ -13,9 +13,10 @@
 //
 // The parameters of each unit are one flat buffer per dtype, cut into P slices. A unit is gathered before its forward
 // and before its backward, and freed afterwards; its gradients are averaged over the processes, each of which receives
-// its slice, while backward still runs. So with P processes parameters, gradients and state take about 1 / P of the
-// memory, besides the units that are in use. Every process receives the parameters and buffers of rank 0 at
-// construction.
+// its slice, while backward still runs. So with P processes parameters, gradients and state take 1 / P of the memory,
+// besides the values or gradients of three units, or of two without `overlap`; the root's values do not count in
+// backward after its first operations, unless the units lie between operations that need them. Every process receives
+// the parameters and buffers of rank 0 at construction.
 //
 // Outside of forward and backward the module's own parameters are empty; an optimizer gets the model's parameters(),
 // and must be elementwise. A unit's parameters must be used by calls of its module that run hooks: `block(x)`,

@@ -18,6 +18,9 @@ struct FullyShardedDataParallelOptions {
   /// Whether a unit is freed between its forward and its backward, which then gathers it again: less memory for half as
   /// much traffic again. The root's unit, which backward needs first, is kept in any case.
   bool reshard_after_forward = true;
+  /// Whether a unit computes while the next one is gathered and the gradients of the one before are averaged. Beyond its
+  /// slices, a process then needs memory for the values or gradients of 3 units, otherwise of 2.
+  bool overlap = true;
   /// Which modules are units; they may contain others. Null: the blocks of each Sequential, ModuleList and ModuleDict,
   /// but not those within them. The root is a unit of all other parameters.
   UnitRule is_unit = nullptr;

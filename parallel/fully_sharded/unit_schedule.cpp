@@ -17,6 +17,12 @@ bool ShardedUnit::is_gathered() const {
 bool ShardedUnit::trains() const {
   return std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part->trains(); });
 }
+int64_t ShardedUnit::trained_elements() const {
+  int64_t sum = 0;
+  for (const auto& part : parts)
+    for (const FlatPart::Place& place : part->places()) sum += part->trains() ? place.numel : 0;
+  return sum;
+}
 
 void GatherOrder::begin() {
   if (!now_.empty()) last_ = std::exchange(now_, {});
@@ -48,8 +54,11 @@ struct UnitSchedule::PassEnd {
 };
 
 UnitSchedule::UnitSchedule(std::vector<ShardedUnit> units, std::shared_ptr<ProcessGroup> group,
-                           bool reshard_after_forward)
-    : units_(std::move(units)), group_(std::move(group)), reshard_after_forward_(reshard_after_forward) {}
+                           bool reshard_after_forward, bool overlap)
+    : units_(std::move(units)),
+      group_(std::move(group)),
+      reshard_after_forward_(reshard_after_forward),
+      overlap_(overlap) {}
 
 UnitSchedule::~UnitSchedule() {
   for (nn::HookHandle& hook : forward_hooks_) hook.remove();
@@ -104,7 +113,13 @@ void UnitSchedule::gather(std::size_t unit, GatherOrder& order) {
   if (units_[unit].is_gathered()) return;
   start_gather(unit);
   for (const auto& part : units_[unit].parts) part->finish_gather();
-  if (const std::size_t next = order.visit(unit); next != GatherOrder::kNone) start_gather(next);
+  ahead_ = order.visit(unit);
+  if (reducing_ == GatherOrder::kNone || !units_[unit].trains()) gather_ahead();
+}
+
+void UnitSchedule::gather_ahead() {
+  const std::size_t next = std::exchange(ahead_, GatherOrder::kNone);
+  if (overlap_ && next != GatherOrder::kNone) start_gather(next);
 }
 
 void UnitSchedule::release(std::size_t unit) {
@@ -173,7 +188,7 @@ Tensor UnitSchedule::after_forward(std::size_t u, const Tensor& output) {
     // What is computed again in backward may need the values without keeping any of them.
     if (GradMode::is_enabled() && !out.is_leaf())
       out.register_hook([weak = weak_from_this(), u](const Tensor&) {
-        if (const auto s = weak.lock()) s->need(u);
+        if (const auto s = weak.lock()) s->reach(u);
       });
   }
   if (--unit.active == 0 && reshard_after_forward_ && !passing_) release(u);
@@ -196,8 +211,22 @@ void UnitSchedule::in_backward(const F& f) {
 void UnitSchedule::need(std::size_t unit) {
   in_backward([&] {
     begin_pass();
+    if (!overlap_) finish_reduction();
+    keeps_root_ = keeps_root_ || (unit == 0 && left_root_);
     gather(unit, backward_);
   });
+}
+
+// A model often begins with the root's parameters, whose gradients do not need the values, and ends with others of them.
+void UnitSchedule::reach(std::size_t unit) {
+  in_backward([&] {
+    begin_pass();
+    if (!keeps_root_) {
+      left_root_ = true;
+      release(0);
+    }
+  });
+  need(unit);
 }
 
 void UnitSchedule::begin_pass() {
@@ -208,11 +237,12 @@ void UnitSchedule::begin_pass() {
   // For the pass through the outputs of forward, which may contain the one that is running.
   autograd::queue_callback([end] { end->run(); }, std::min(depth_ + 1, autograd::pass_depth()));
   passing_ = true;
-  any_arrived_ = false;
+  any_arrived_ = left_root_ = false;
   started_ = 0;
   backward_.begin();
   for (ShardedUnit& unit : units_) {
     unit.missing = 0;
+    unit.expected = unit.trained_elements();
     for (const auto& part : unit.parts) unit.missing += part->trains() ? part->places().size() : 0;
   }
 }
@@ -235,11 +265,17 @@ void UnitSchedule::arrived(std::size_t parameter) {
   in_backward([&] {
     const Trained& at = trained_[parameter];
     ShardedUnit& unit = units_[at.unit];
+    FlatPart& part = *unit.parts[at.part];
     any_arrived_ = true;
+    unit.expected -= part.places()[at.place].numel;
     if (reduces_)
-      unit.parts[at.part]->take_gradient(at.place);
+      part.take_gradient(at.place);
     else if (collector_)
       collector_(at.unit, at.part, at.place);
+    if (overlap_ && 2 * unit.expected <= unit.trained_elements()) {
+      finish_reduction();
+      gather_ahead();
+    }
     if (--unit.missing > 0) return;
     release(at.unit);
     if (reduces_) start_complete();

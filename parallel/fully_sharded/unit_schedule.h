@@ -3,7 +3,16 @@
 // A unit is gathered before its forward, and freed afterwards. In backward the first saved tensor that lies in its
 // buffer, or a gradient of its output, gathers it again; it is freed, and its gradients are sent, once all of them have
 // arrived. Gathers follow the program, reductions the reverse order of forward, so all ranks that run the same graph
-// make the same calls. While a unit computes, at most the next gather and one reduction are on their way.
+// make the same calls.
+//
+// Memory of a rank, beyond its slices and in units that do not contain others, whose values and gradients take 1 each:
+//   forward              1, and 1 for the next unit
+//   backward             1 for the values, at most 1 for the gradients that have arrived, and 1 more: first for the
+//                        gradients of the unit before, which are on their way, and after half of the gradients have
+//                        arrived, for the values of the next unit
+//   between two units    2 for the gradients, which are copied to a flat buffer, and 1 for the values of the next unit
+// So there are 3 at most, or 2 if communication does not overlap with computation, and what reduce_scatter receives at
+// a time. The root's values are kept in forward, and released in backward once a unit is reached.
 #pragma once
 #include <exception>
 #include <functional>
@@ -24,9 +33,11 @@ struct ShardedUnit {
   std::vector<std::unique_ptr<FlatPart>> parts;  // may be none for the root
 
   std::size_t missing = 0;  // gradients of the running pass that have not arrived
+  int64_t expected = 0;     // their elements
   int active = 0;           // calls of forward that have not returned
   bool is_gathered() const;
   bool trains() const;
+  int64_t trained_elements() const;
 };
 
 /// The order in which units were gathered, to foretell the next one.
@@ -45,7 +56,8 @@ class GatherOrder {
 
 class UnitSchedule : public std::enable_shared_from_this<UnitSchedule> {
  public:
-  UnitSchedule(std::vector<ShardedUnit> units, std::shared_ptr<ProcessGroup> group, bool reshard_after_forward);
+  UnitSchedule(std::vector<ShardedUnit> units, std::shared_ptr<ProcessGroup> group, bool reshard_after_forward,
+               bool overlap);
   ~UnitSchedule();
   UnitSchedule(const UnitSchedule&) = delete;
   UnitSchedule& operator=(const UnitSchedule&) = delete;
@@ -93,12 +105,15 @@ class UnitSchedule : public std::enable_shared_from_this<UnitSchedule> {
   Tensor after_forward(std::size_t unit, const Tensor& output);
   /// Backward needs the unit's values.
   void need(std::size_t unit);
+  /// Backward has come to the unit's output. No operation is running.
+  void reach(std::size_t unit);
   void begin_pass();
   void arriving(std::size_t parameter);
   void arrived(std::size_t parameter);
   void start_complete();
   void start_reduction(std::size_t unit);
   void finish_reduction();
+  void gather_ahead();
   void end_pass();
   void fail(const std::exception_ptr& error, const char* unknown) noexcept;
   /// Calls it; what it throws fails the group.
@@ -107,7 +122,7 @@ class UnitSchedule : public std::enable_shared_from_this<UnitSchedule> {
 
   std::vector<ShardedUnit> units_;
   std::shared_ptr<ProcessGroup> group_;
-  const bool reshard_after_forward_;
+  const bool reshard_after_forward_, overlap_;
   std::vector<Trained> trained_;
   parallel::GradientHooks gradient_hooks_;
   std::vector<nn::HookHandle> forward_hooks_;
@@ -117,12 +132,15 @@ class UnitSchedule : public std::enable_shared_from_this<UnitSchedule> {
   std::size_t depth_ = 0;                // how many passes forward ran in
   bool reduces_ = true;
   Collector collector_;
-  bool awaited_ = false;  // a forward was recorded, and no pass has ended since
+  bool awaited_ = false;     // a forward was recorded, and no pass has ended since
+  bool keeps_root_ = false;  // a pass has needed the root after the units
 
   // ---- of a backward pass
   bool passing_ = false, any_arrived_ = false;
+  bool left_root_ = false;
   std::size_t started_ = 0;                    // of reductions_
   std::size_t reducing_ = GatherOrder::kNone;  // the unit whose reduction is on its way
+  std::size_t ahead_ = GatherOrder::kNone;     // the unit to gather when that is done
   std::exception_ptr failure_;
 };
 

@@ -96,6 +96,23 @@ nn::ModuleHolder<BlocksImpl<Run>> blocks() {
   return std::make_shared<BlocksImpl<Run>>();
 }
 
+// A parameter of the root is used between the units.
+struct BetweenImpl : nn::Module {
+  BetweenImpl() {
+    for (int i = 0; i < 3; ++i) blocks->push_back(perceptron(7, 9, 7));
+    register_module("blocks", blocks);
+    scale = register_parameter("scale", full({7}, 1.5));
+  }
+  Tensor forward(const Tensor& x) {
+    Tensor y = x;
+    for (std::size_t i = 0; i < blocks->size(); ++i) y = nn::call(*blocks->ptr<nn::SequentialImpl>(i), y * scale);
+    return y;
+  }
+  nn::Sequential blocks;
+  Tensor scale;
+};
+TANDEM_MODULE(Between);
+
 // A block that computes a part of itself again.
 struct InnerImpl : nn::Module {
   InnerImpl() {
@@ -183,6 +200,36 @@ TEST_CASE("checkpointed units, segments of several units and parts of a unit") {
         return vector_loss([&](const Tensor& x) { return utils::checkpoint(forward, x.requires_grad_()); }, rank, step);
       },
       adam(), 4);
+}
+
+TEST_CASE("a root that backward needs before the units, or between them") {
+  if (!available()) return;
+  for (const int size : {2, 3})
+    compare(
+        size, [] { return Between(); }, vector_loss, adam(), 4);
+  const auto gathers = [](const GroupPtr& group, auto net) {
+    using Net = typename decltype(net)::ContainedType;
+    FullyShardedDataParallel<Net> model(net, {.process_group = group});
+    const auto calls = [&] {
+      const std::string text = group->recent_calls();
+      std::size_t count = 0;
+      for (std::size_t at = text.find("all_gather"); at != std::string::npos; at = text.find("all_gather", at + 1))
+        ++count;
+      return count;
+    };
+    std::vector<std::size_t> out;
+    for (int step = 0; step < 3; ++step) {
+      const std::size_t before = calls();
+      vector_loss([&](const Tensor& x) { return model->forward(x); }, group->rank(), step).backward();
+      out.push_back(calls() - before);
+    }
+    return out;
+  };
+  on_ranks(2, [&](const GroupPtr& group) {
+    CHECK(gathers(group, blocks<Plainly>()) == std::vector<std::size_t>{9, 9, 9});
+  });
+  // The first pass learns that the root's values are needed again.
+  on_ranks(2, [&](const GroupPtr& group) { CHECK(gathers(group, Between()) == std::vector<std::size_t>{8, 7, 7}); });
 }
 
 TEST_CASE("saved tensors that go through hooks") {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "tandem/core/memory/cpu_allocator.h"
+#include "tandem/models/gpt2.h"
 #include "tandem/parallel/shared/model_sync.h"
 #include "tandem/tests/distributed/fully_sharded.h"
 
@@ -57,44 +58,106 @@ void check_gradients(const FullyShardedDataParallelBase& model, const nn::Module
 
 }  // namespace
 
-TEST_CASE("the memory of a rank is its part of parameters, gradients and state, and a few units") {
-  if (!available()) return;
-  constexpr int64_t kWidth = 100, kLayers = 24, kUnit = 4 * (kWidth * kWidth + kWidth + 2 * 16),
-                    kWhole = kLayers * kUnit;
-  // Values: a unit that computes and the next one. Gradients: those of one layer as they come, flat ones of a unit, and
-  // another unit's on their way, with what the other ranks send of it.
-  constexpr int64_t kUnitsInUse = 6, kActivations = 24 * 4 * 8 * 2 * kWidth;
-  for (const int size : {1, 2, 4}) {
-    CAPTURE(size);
-    const int64_t before = memory_stats(kCPU).current_bytes;
-    int64_t after = 0, in_between = 0;
-    on_ranks(size, [&](const GroupPtr& group) {
-      nn::Sequential net;
-      for (int i = 0; i < kLayers; ++i) net->push_back(nn::Linear(kWidth, kWidth));
-      Sequential model(net, {.process_group = group});
-      optim::Adam adam(model->parameters(), optim::AdamOptions(1e-3));
-      const Tensor x = randn({2, kWidth});
+// What a group of ranks holds between the steps of training, and at most, in bytes.
+struct Use {
+  int64_t forward = 0;  // between forward and backward
+  int64_t after = 0, peak = 0;
+  int64_t slices = 0;  // of parameters, without optimizer and gradients
+};
+
+template <class Make>
+Use memory_of_training(int size, const Make& make, const std::function<Tensor()>& input, bool overlap) {
+  Use use;
+  on_ranks(size, [&](const GroupPtr& group) {
+    const auto alone = [&](const std::function<void()>& f) {
       group->barrier()->wait();
-      if (group->rank() == 0) reset_peak_memory_stats(kCPU);
+      if (group->rank() == 0) f();
       group->barrier()->wait();
-      for (int step = 0; step < 3; ++step) {
-        adam.zero_grad();
-        const Tensor loss = loss_of(model->forward(x));
-        group->barrier()->wait();
-        if (group->rank() == 0) in_between = memory_stats(kCPU).current_bytes - before;
-        group->barrier()->wait();
-        loss.backward();
-        adam.step();
-      }
-      group->barrier()->wait();
-      if (group->rank() == 0) after = memory_stats(kCPU).current_bytes - before;
-      group->barrier()->wait();
+    };
+    const Tensor x = input();
+    int64_t before = 0;
+    alone([&] { before = memory_stats(kCPU).current_bytes; });
+    auto net = make();
+    using Net = typename decltype(net)::ContainedType;
+    FullyShardedDataParallel<Net> model(net, {.process_group = group, .overlap = overlap});
+    optim::Adam adam(model->parameters(), optim::AdamOptions(1e-3));
+    alone([&] { reset_peak_memory_stats(kCPU); });
+    for (int step = 0; step < 3; ++step) {
+      adam.zero_grad();
+      const Tensor loss = loss_of(model->forward(x));
+      alone([&] { use.forward = memory_stats(kCPU).current_bytes - before; });
+      loss.backward();
+      adam.step();
+    }
+    alone([&] {
+      use.after = memory_stats(kCPU).current_bytes - before;
+      use.peak = memory_stats(kCPU).peak_bytes - before;
+      for (const Tensor& slice : model->parameters()) use.slices += size * static_cast<int64_t>(slice.nbytes());
     });
-    CHECK(memory_stats(kCPU).peak_bytes - before <= 4 * kWhole + size * (kUnitsInUse * kUnit + kActivations));
-    CHECK(in_between <= 3 * kWhole + size * kActivations);  // no gradients and no whole unit
-    CHECK(after <= 4 * kWhole + size * kActivations);
-    CHECK(after >= 4 * 4 * kLayers * (kWidth * kWidth + kWidth));
-  }
+  });
+  return use;
+}
+
+// reduce_scatter packs and receives 4 MiB each at a time.
+constexpr int64_t kRounds = 8 << 20;
+
+TEST_CASE("the memory of a rank is its part of parameters, gradients and state, and three units or two") {
+  if (!available()) return;
+  static constexpr int64_t kWidth = 2048, kLayers = 3, kUnit = 4 * (kWidth * kWidth + kWidth),  // 16 MiB and a bias
+      kActivations = kLayers * 8 * 4 * 2 * kWidth;
+  const auto make = [] {
+    nn::Sequential net;
+    for (int i = 0; i < kLayers; ++i) net->push_back(nn::Linear(kWidth, kWidth));
+    return net;
+  };
+  for (const int size : {1, 2, 4})
+    for (const bool overlap : {true, false}) {
+      CAPTURE(size);
+      CAPTURE(overlap);
+      const Use use = memory_of_training(
+          size, make,
+          [] {
+            return randn({2, kWidth});
+          },
+          overlap);
+      CHECK(use.slices == kLayers * kUnit);                        // 16 divides the bias
+      CHECK(use.after == 4 * use.slices);                          // parameters, gradients and two averages
+      CHECK(use.forward <= 3 * use.slices + size * kActivations);  // no gradients and no whole unit
+      // The first unit's slices have no gradient while backward is there.
+      const int64_t units = size * (overlap ? 3 * kUnit + kRounds : 2 * kUnit) - kUnit;
+      CHECK(use.peak <= 4 * use.slices + units + size * kActivations);
+    }
+}
+
+// Where the gradients of its embedding and of its head meet, which also takes that memory in one process, the root's
+// values have been released, and the gradients of one block are on their way.
+TEST_CASE("the memory of GPT-2, whose root is the largest unit") {
+  if (!available()) return;
+  static constexpr int64_t kWidth = 192, kVocabulary = 16384, kPositions = 16, kLayers = 4, kTokens = 4;
+  constexpr int64_t kRoot = 4 * kWidth * (kVocabulary + kPositions + 2), kBlock = 4 * kWidth * (12 * kWidth + 13),
+                    kActivations = 8 * 4 * kTokens * kVocabulary;
+  const auto make = [] {
+    return models::GPT2LMHeadModel(models::GPT2Options()
+                                       .vocab_size(kVocabulary)
+                                       .n_positions(kPositions)
+                                       .n_embd(kWidth)
+                                       .n_layer(kLayers)
+                                       .n_head(4));
+  };
+  for (const int size : {2, 4})
+    for (const bool overlap : {true, false}) {
+      CAPTURE(size);
+      CAPTURE(overlap);
+      const Use use = memory_of_training(
+          size, make,
+          [] {
+            return randint(kVocabulary, {1, kTokens}, kLong);
+          },
+          overlap);
+      CHECK(use.slices == kRoot + kLayers * kBlock);
+      CHECK(use.after == 4 * use.slices);
+      CHECK(use.peak <= 4 * use.slices + size * (2 * kRoot + 2 * kBlock + kActivations) - kRoot);
+    }
 }
 
 TEST_CASE("slices, units and names") {
