@@ -5,8 +5,10 @@ preprocessor drops and everything that the compiler must know (template argument
 static_assert) stay as they are, and so do the parts of messages of errors. Local constexpr numbers are computed when
 the program runs, so theirs can be mutated: `relaxed` says where `constexpr` must become `const`.
 """
+import functools
 import re
 import sys
+import tempfile
 import typing
 
 try:
@@ -29,7 +31,9 @@ NAMES = {"min": "max", "max": "min", "floor": "ceil", "ceil": "floor", "front": 
 # Calls whose arguments, after the first one of `check`, make the text of an error or of a profile.
 MESSAGES = {"check", "fail", "concat", "refuse", "Error", "Record", "warn", "warn_once"}
 # Calls whose arguments may be swapped.
-SYMMETRIC = {"min", "max", "swap", "hypot", "equal", "same", "equal_saved"}
+SYMMETRIC = {"min", "max", "swap", "hypot", "equal", "same", "equal_saved", "logical_and", "logical_or", "logical_xor",
+             "maximum", "minimum", "add_sizes", "result_type", "promote_types", "__builtin_add_overflow",
+             "__builtin_mul_overflow"}
 # Code that says how work is parted, what is fetched ahead or how memory grows: it tunes speed only.
 TUNING = re.compile(r"\bk(Count)?Grain\b|\bkInline\w+|\bkEnough\w+|\bkTask\w+|\bk(Few|Many)[A-Z]\w+|\bkFetchAhead\b"
                     r"|\bk(Max)?KeptBytes\b|\bkCallsBefore\w+|\w*grain\b|\breserve\(|prefetch")
@@ -298,13 +302,28 @@ class Finder:
                 self.add("statement", start, end, "", relaxed)
 
 
+ARGUMENTS = ["-std=c++20", "-march=x86-64-v3"]
+
+
+@functools.cache
+def precompiled(include):
+    """What most files include, parsed once in a process: a file for libclang."""
+    file = tempfile.NamedTemporaryFile(suffix=".pch")
+    unit = cindex.Index.create().parse(
+        f"{include}/tandem/core/precompiled/all.h", args=[*ARGUMENTS, f"-I{include}", "-xc++-header"],
+        options=cindex.TranslationUnit.PARSE_INCOMPLETE)
+    unit.save(file.name)
+    return file
+
+
 def find(path, source, include, flags):
     """The mutants of a file of the tree, in the order of their places. include: the folder that has `tandem`."""
     name = f"{include}/tandem/{path}"
     unit = cindex.Index.create().parse(
-        "mutated.cpp", args=["-std=c++20", f"-I{include}", "-march=x86-64-v3", *flags],
+        "mutated.cpp", args=[*ARGUMENTS, f"-I{include}", *flags, "-include-pch", precompiled(include).name],
         unsaved_files=[("mutated.cpp", f'#include "{name}"\n')])
-    errors = [d for d in unit.diagnostics if d.severity >= cindex.Diagnostic.Error]
+    # An error without a place is libclang's own, about what is precompiled.
+    errors = [d for d in unit.diagnostics if d.severity >= cindex.Diagnostic.Error and d.location.file]
     if errors:
         raise RuntimeError(f"{path}: libclang: {errors[0].spelling} ({errors[0].location})")
     found = Finder(path, source).find(unit)
