@@ -183,7 +183,8 @@ class Rounds {
   /// For blocks like `block`.
   Rounds(const Tensor& block, int size)
       : size_(size), item_(static_cast<int64_t>(block.element_size())), count_(block.numel()) {
-    const int64_t most = std::max<int64_t>(kBytes / (item_ * size_), 1);
+    const int64_t bytes = block.device().is_cpu() ? kBytes : kDeviceBytes;
+    const int64_t most = std::max<int64_t>(bytes / (item_ * size_), 1);
     length_ = std::min(count_, most);
     const NoGradGuard guard;
     if (size_ > 1) received_ = empty({size_ * length_}, block.options());
@@ -208,7 +209,9 @@ class Rounds {
   }
 
  private:
-  static constexpr int64_t kBytes = 4 << 20;  // of all blocks; few messages over a network, and little memory
+  // Of all blocks: few messages over a network, and little memory. Links between devices are so fast that the latency
+  // of a round must not count (docs/results/scaling.md).
+  static constexpr int64_t kBytes = 4 << 20, kDeviceBytes = 32 << 20;
 
   int size_;
   int64_t item_, count_, length_ = 0;  // in elements of a block

@@ -237,7 +237,7 @@ def main():
     parser.add_argument("--width", type=int, default=1600)
     parser.add_argument("--tflops", type=float, help="default: the measured rate of GPT-2 124M")
     parser.add_argument("--link", type=float, default=LINK / 1e9, help="GB/s")
-    parser.add_argument("--round", type=float, default=4, help="MiB that reduce_scatter exchanges at a time")
+    parser.add_argument("--round", type=float, default=32, help="MiB that reduce_scatter exchanges at a time")
     arguments = parser.parse_args()
     rate = arguments.tflops * 1e12 if arguments.tflops else measured_rate()
     machine = Machine(arguments.ranks, arguments.link * 1e9, rate, arguments.round * 2**20)
