@@ -121,9 +121,9 @@ TEST_CASE("the initial values of a ResNet, of which rank 0's count") {
     const auto net = make_seeded(make, group->rank());
     CHECK(net->layer4->parameters()[0].sizes() == IntArrayRef{0, 0, 0, 0});
     FullyShardedDataParallel<models::ResNetImpl> model(net, {.process_group = group});
-    for (const auto& [name, value] : model->gather_parameters()) {
-      CAPTURE(name);
-      CHECK(identical(value, whole->named_parameters()[name].detach()));
+    for (const auto& item : model->gather_parameters()) {
+      CAPTURE(item.key());
+      CHECK(identical(item.value(), whole->named_parameters()[item.key()].detach()));
     }
   });
 }
