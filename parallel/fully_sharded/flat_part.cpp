@@ -1,6 +1,7 @@
 #include "tandem/parallel/fully_sharded/flat_part.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
@@ -14,7 +15,8 @@ int64_t aligned(int64_t elements, int64_t alignment) { return (elements + alignm
 
 }  // namespace
 
-FlatPart::FlatPart(std::vector<std::pair<std::string, Tensor>> parameters, std::shared_ptr<ProcessGroup> group)
+FlatPart::FlatPart(std::vector<std::pair<std::string, Tensor>> parameters, std::shared_ptr<ProcessGroup> group,
+                   bool rounds)
     : group_(std::move(group)) {
   const NoGradGuard no_grad;
   int64_t size = 0;
@@ -31,6 +33,8 @@ FlatPart::FlatPart(std::vector<std::pair<std::string, Tensor>> parameters, std::
   whole_ = tandem::detail::make_released_storage(
       static_cast<std::size_t>(length * group_->size()) * static_cast<std::size_t>(first.element_size()),
       slice_.device());
+  dtype_ = slice_.dtype();
+  if (rounds) half_ = tandem::detail::make_released_storage(whole_->nbytes() / 2, slice_.device());  // of float32
   for (const Place& place : places_) {
     const int64_t from = std::max(begin, place.offset), to = std::min(begin + length, place.offset + place.numel);
     if (from < to)
@@ -49,14 +53,16 @@ FlatPart::FlatPart(std::vector<std::pair<std::string, Tensor>> parameters, std::
   attach(false);
 }
 
-FlatPart::~FlatPart() { tandem::detail::set_restorer(*whole_, nullptr); }
+FlatPart::~FlatPart() {
+  for_buffers([](const StorageImpl& buffer) { tandem::detail::set_restorer(buffer, nullptr); });
+}
 
 // An empty parameter makes an operation throw that would read memory that is not there.
 void FlatPart::attach(bool on) {
   gathered_ = on;
   for (const Place& place : places_) {
     TensorImpl& impl = *place.parameter.impl();
-    if (!(impl.storage == whole_)) continue;  // check_unchanged() reports it
+    if (!(impl.storage == whole())) continue;  // check_unchanged() reports it
     const std::size_t empty = std::max<std::size_t>(place.sizes.size(), 1);
     impl.sizes = on ? place.sizes : Dims(empty, 0);
     impl.strides = on ? place.strides : Dims(empty, 1);
@@ -64,10 +70,25 @@ void FlatPart::attach(bool on) {
   }
 }
 
+void FlatPart::use_autocast(optional<ScalarType> dtype) {
+  const ScalarType wanted = rounds() && dtype && isReducedFloatingType(*dtype) ? *dtype : slice_.dtype();
+  if (wanted == dtype_) return;
+  if (is_rounded() && wanted != slice_.dtype()) half_->bump_version("a gather in another half type");
+  const Storage before = whole();
+  dtype_ = wanted;
+  for (const Place& place : places_) {
+    TensorImpl& impl = *place.parameter.impl();
+    if (!(impl.storage == before)) continue;  // check_unchanged() reports it
+    impl.storage = whole();
+    impl.dtype = dtype_;
+  }
+  attach(false);
+}
+
 void FlatPart::check_unchanged() const {
   for (const Place& place : places_) {
     const Tensor& p = place.parameter;
-    check(p.storage() == whole_ && p.storage_offset() == place.offset && p.dtype() == slice_.dtype(),
+    check(p.storage() == whole() && p.storage_offset() == place.offset && p.dtype() == dtype_,
           "FullyShardedDataParallel: parameter ", place.name, " has changed since the model was wrapped\n  it is ", p,
           "\nconvert, move or load the model before wrapping it");
     check(p.requires_grad() == trains(), "FullyShardedDataParallel: parameter ", place.name, " was ",
@@ -79,14 +100,14 @@ void FlatPart::check_unchanged() const {
 // the slice, which all ranks make; a tensor with a version of its own receives the gathered values.
 void FlatPart::start_gather() {
   if (gathered_ || gather_) return;
-  tandem::detail::restore_memory(*whole_);
+  tandem::detail::restore_memory(*whole());
   if (slice_._version() != seen_) {
     seen_ = slice_._version();
-    whole_->bump_version("a gather of parameters that an optimizer has changed");
+    for_buffers([](StorageImpl& b) { b.bump_version("a gather of parameters that an optimizer has changed"); });
   }
-  const Tensor target(IntrusivePtr<TensorImpl>(new TensorImpl(whole_, slice_.dtype(), {size()})));
+  const Tensor target(IntrusivePtr<TensorImpl>(new TensorImpl(whole(), dtype_, {size()})));
   target.impl()->counter = make_storage(0, Device(kCPU, 0));
-  gather_ = group_->all_gather(target, slice_.detach());
+  gather_ = group_->all_gather(target, slice_.detach().to(dtype_));
 }
 
 void FlatPart::finish_gather() {
@@ -107,10 +128,15 @@ void FlatPart::release() {
   finish_gather();
   if (!gathered_) return;
   attach(false);
-  tandem::detail::release_memory(*whole_);
+  tandem::detail::release_memory(*whole());
 }
 
 void FlatPart::take_gradient(std::size_t i) { gradients_[i] = std::exchange(places_[i].parameter.mutable_grad(), {}); }
+
+void FlatPart::widen_gradient(std::size_t i) {
+  Tensor& grad = places_[i].parameter.mutable_grad();
+  if (grad.defined()) grad = grad.to(slice_.dtype());
+}
 
 void FlatPart::start_reduction() {
   const NoGradGuard no_grad;
@@ -145,15 +171,17 @@ void FlatPart::finish_reduction() {
 }
 
 std::vector<std::unique_ptr<FlatPart>> cut_parameters(std::vector<std::pair<std::string, Tensor>> parameters,
-                                                      const std::shared_ptr<ProcessGroup>& group) {
+                                                      const std::shared_ptr<ProcessGroup>& group,
+                                                      const std::unordered_set<const TensorImpl*>& rounded) {
+  const auto kind = [&](const Tensor& p) {
+    return std::tuple(p.dtype(), p.requires_grad(), p.dtype() == kFloat && rounded.contains(p.impl()));
+  };
   std::vector<std::unique_ptr<FlatPart>> parts;
   while (!parameters.empty()) {
-    const Tensor first = parameters[0].second;
+    const auto first = kind(parameters[0].second);
     std::vector<std::pair<std::string, Tensor>> alike, others;
-    for (auto& each : parameters)
-      (each.second.dtype() == first.dtype() && each.second.requires_grad() == first.requires_grad() ? alike : others)
-          .push_back(std::move(each));
-    parts.push_back(std::make_unique<FlatPart>(std::move(alike), group));
+    for (auto& each : parameters) (kind(each.second) == first ? alike : others).push_back(std::move(each));
+    parts.push_back(std::make_unique<FlatPart>(std::move(alike), group, std::get<2>(first)));
     parameters = std::move(others);
   }
   return parts;

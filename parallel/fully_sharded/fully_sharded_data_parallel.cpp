@@ -2,10 +2,14 @@
 #include <limits>
 #include <ostream>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
 #include "tandem/core/memory_format.h"
+#include "tandem/nn/layers/conv.h"
+#include "tandem/nn/layers/embedding.h"
+#include "tandem/nn/quantizable.h"
 #include "tandem/parallel/fully_sharded/fully_sharded_data_parallel_base.h"
 #include "tandem/parallel/fully_sharded/sharded_construction.h"
 #include "tandem/parallel/fully_sharded/unit_schedule.h"
@@ -27,12 +31,30 @@ void check_parameters(const ProcessGroup& group, const nn::Module& module) {
   }
 }
 
-std::vector<ShardedUnit> cut(nn::Module& module, const UnitRule& rule, const std::shared_ptr<ProcessGroup>& group) {
+// Layers all of whose parameters autocast rounds in forward.
+bool is_rounded(const nn::Module& m) {
+  const bool matrix = dynamic_cast<const nn::Quantizable*>(&m) != nullptr && m.as<nn::Embedding>() == nullptr;
+  return matrix || m.as<nn::Conv1d>() != nullptr || m.as<nn::Conv2d>() != nullptr || m.as<nn::Conv3d>() != nullptr ||
+         m.as<nn::ConvTranspose1d>() != nullptr || m.as<nn::ConvTranspose2d>() != nullptr ||
+         m.as<nn::ConvTranspose3d>() != nullptr;
+}
+
+std::unordered_set<const TensorImpl*> rounded_parameters(const nn::Module& module) {
+  std::unordered_set<const TensorImpl*> rounded, others;
+  for (const auto& each : module.modules())
+    for (const Tensor& p : each->parameters(/*recurse=*/false)) (is_rounded(*each) ? rounded : others).insert(p.impl());
+  for (const TensorImpl* p : others) rounded.erase(p);
+  return rounded;
+}
+
+std::vector<ShardedUnit> cut(nn::Module& module, const FullyShardedDataParallelOptions& options,
+                             const std::shared_ptr<ProcessGroup>& group) {
+  const auto rounded = options.gather_rounded ? rounded_parameters(module) : std::unordered_set<const TensorImpl*>();
   ShardedConstruction* const construction = ShardedConstruction::current();
   std::vector<ShardedUnit> out;
-  for (PlannedUnit& planned : plan_units(module, rule)) {
+  for (PlannedUnit& planned : plan_units(module, options.is_unit)) {
     if (construction != nullptr) construction->gather(planned.parameters, group);
-    out.push_back({planned.name, planned.module, cut_parameters(std::move(planned.parameters), group)});
+    out.push_back({planned.name, planned.module, cut_parameters(std::move(planned.parameters), group, rounded)});
     if (construction != nullptr) construction->release();
   }
   return out;
@@ -53,13 +75,14 @@ FullyShardedDataParallelBase::FullyShardedDataParallelBase(std::shared_ptr<nn::M
   compare_models(*group_, *wrapped_, kName);
   broadcast_from(*group_, wrapped_->parameters(), 0);
   broadcast_from(*group_, wrapped_->buffers(), 0);
-  schedule_ = std::make_shared<UnitSchedule>(cut(*wrapped_, options_.is_unit, group_), group_,
-                                             options_.reshard_after_forward, options_.overlap);
+  schedule_ = std::make_shared<UnitSchedule>(cut(*wrapped_, options_, group_), group_, options_.reshard_after_forward,
+                                             options_.overlap);
   schedule_->start();
   for (const ShardedUnit& unit : schedule_->units())
     for (const auto& part : unit.parts) {
       const std::string prefix = unit.name.empty() ? "" : unit.name + ".";
       std::string name = prefix + (part->trains() ? "flat" : "flat_frozen");
+      if (part->rounds()) name += "_rounded";
       if (parameters_.contains(name)) name += concat("_", part->slice().dtype());
       parameters_.insert(std::move(name), part->slice());
     }

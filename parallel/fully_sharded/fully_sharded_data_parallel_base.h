@@ -21,6 +21,12 @@ struct FullyShardedDataParallelOptions {
   /// Whether a unit computes while the next one is gathered and the gradients of the one before are averaged. Beyond its
   /// slices, a process then needs memory for the values or gradients of 3 units, otherwise of 2.
   bool overlap = true;
+  /// Whether parameters are gathered in autocast's half type while it is enabled around the model's forward: half the
+  /// traffic of a gather and half the memory of a gathered unit. Only those that autocast rounds anyway, of Linear,
+  /// convolutions and GPT-2's layers, so the bits are those of autocast, if a layer runs once in a step; their gradients
+  /// are widened before they are added (torch.distributed.fsdp.MixedPrecision rounds all, and adds halves). The slices
+  /// stay float32. Such layers must not run in a region without autocast within forward.
+  bool gather_rounded = false;
   /// Which modules are units; they may contain others. Null: the blocks of each Sequential, ModuleList and ModuleDict,
   /// but not those within them. The root is a unit of all other parameters.
   UnitRule is_unit = nullptr;

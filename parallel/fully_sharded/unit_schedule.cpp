@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tandem/autograd/autocast.h"
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/hooks.h"
@@ -58,7 +59,10 @@ UnitSchedule::UnitSchedule(std::vector<ShardedUnit> units, std::shared_ptr<Proce
     : units_(std::move(units)),
       group_(std::move(group)),
       reshard_after_forward_(reshard_after_forward),
-      overlap_(overlap) {}
+      overlap_(overlap) {
+  for (const ShardedUnit& unit : units_)
+    for (const auto& part : unit.parts) device_ = part->slice().device().type();
+}
 
 UnitSchedule::~UnitSchedule() {
   for (nn::HookHandle& hook : forward_hooks_) hook.remove();
@@ -71,8 +75,10 @@ void UnitSchedule::start() {
     const ShardedUnit& unit = units_[u];
     for (std::size_t k = 0; k < unit.parts.size(); ++k) {
       const FlatPart& part = *unit.parts[k];
-      tandem::detail::set_restorer(*part.whole(), [weak, u] {
-        if (const auto s = weak.lock()) s->need(u);
+      part.for_buffers([&](const StorageImpl& buffer) {
+        tandem::detail::set_restorer(buffer, [weak, u] {
+          if (const auto s = weak.lock()) s->need(u);
+        });
       });
       for (std::size_t i = 0; part.trains() && i < part.places().size(); ++i) {
         trained_.push_back({u, k, i});
@@ -130,6 +136,11 @@ void UnitSchedule::release_all() {
   for (std::size_t u = 0; u < units_.size(); ++u) release(u);
 }
 
+void UnitSchedule::use_autocast(optional<ScalarType> dtype) {
+  for (const ShardedUnit& unit : units_)
+    for (const auto& part : unit.parts) part->use_autocast(dtype);
+}
+
 // ---- forward
 
 bool UnitSchedule::begin_forward(bool reduces) {
@@ -143,6 +154,8 @@ bool UnitSchedule::begin_forward(bool reduces) {
     for (const auto& part : unit.parts) part->check_unchanged();
   }
   release_all();  // the slices may have changed
+  forward_dtype_ = autocast::is_autocast_enabled(device_) ? optional(autocast::get_autocast_dtype(device_)) : nullopt;
+  use_autocast(forward_dtype_);
   forward_.begin();
   depth_ = autograd::pass_depth();
   reduces_ = reduces;
@@ -155,7 +168,11 @@ void UnitSchedule::end_forward(const Tensors& outputs) {
   if (passing_) return;
   const bool recorded = GradMode::is_enabled() &&
                         std::any_of(outputs.begin(), outputs.end(), [](const Tensor& t) { return t.requires_grad(); });
-  if (!recorded) return release_all();
+  if (!recorded) {
+    release_all();
+    return use_autocast(recorded_);  // for the backward of an earlier forward
+  }
+  recorded_ = forward_dtype_;
   awaited_ = true;
   reductions_.clear();
   const auto add = [&](std::size_t u) {
@@ -270,8 +287,9 @@ void UnitSchedule::arrived(std::size_t parameter) {
     unit.expected -= part.places()[at.place].numel;
     if (reduces_)
       part.take_gradient(at.place);
-    else if (collector_)
-      collector_(at.unit, at.part, at.place);
+    else
+      part.widen_gradient(at.place);
+    if (!reduces_ && collector_) collector_(at.unit, at.part, at.place);
     if (overlap_ && 2 * unit.expected <= unit.trained_elements()) {
       finish_reduction();
       gather_ahead();

@@ -83,10 +83,12 @@ class UnitSchedule : public std::enable_shared_from_this<UnitSchedule> {
   void with_whole(std::size_t unit, const F& f) {
     check_usable();
     release_all();
+    use_autocast(nullopt);
     for (const auto& part : units_[unit].parts) part->start_gather();
     for (const auto& part : units_[unit].parts) part->finish_gather();
     f(units_[unit]);
     release_all();
+    use_autocast(recorded_);
   }
 
  private:
@@ -100,6 +102,7 @@ class UnitSchedule : public std::enable_shared_from_this<UnitSchedule> {
   void gather(std::size_t unit, GatherOrder& order);
   void release(std::size_t unit);
   void release_all();
+  void use_autocast(optional<ScalarType> dtype);
 
   void before_forward(std::size_t unit);
   Tensor after_forward(std::size_t unit, const Tensor& output);
@@ -123,13 +126,15 @@ class UnitSchedule : public std::enable_shared_from_this<UnitSchedule> {
   std::vector<ShardedUnit> units_;
   std::shared_ptr<ProcessGroup> group_;
   const bool reshard_after_forward_, overlap_;
+  DeviceType device_ = kCPU;
   std::vector<Trained> trained_;
   parallel::GradientHooks gradient_hooks_;
   std::vector<nn::HookHandle> forward_hooks_;
 
   GatherOrder forward_, backward_;
-  std::vector<std::size_t> reductions_;  // units in the order of their reductions
-  std::size_t depth_ = 0;                // how many passes forward ran in
+  std::vector<std::size_t> reductions_;            // units in the order of their reductions
+  std::size_t depth_ = 0;                          // how many passes forward ran in
+  optional<ScalarType> forward_dtype_, recorded_;  // of autocast in this forward, and in the last one that was recorded
   bool reduces_ = true;
   Collector collector_;
   bool awaited_ = false;     // a forward was recorded, and no pass has ended since

@@ -17,13 +17,16 @@ Tensor batch(IntArrayRef sizes, int rank, int step) {
 }
 
 template <class Make>
-void compare(int size, const Make& make, const Loss& loss, const MakeOptimizer& optimizer, int steps = 10) {
+void compare(int size, const Make& make, const Loss& loss, const MakeOptimizer& optimizer, int steps = 10,
+             FullyShardedDataParallelOptions options = {}) {
   for (const bool reshard : {true, false}) {
     CAPTURE(reshard);
     CAPTURE(size);
     on_ranks(size, [&](const GroupPtr& group) {
       const Trained expected = train_replicated(group, make, loss, optimizer, steps);
-      check_same(train_sharded(group, make, loss, optimizer, steps, {.reshard_after_forward = reshard}), expected);
+      FullyShardedDataParallelOptions own = options;
+      own.reshard_after_forward = reshard;
+      check_same(train_sharded(group, make, loss, optimizer, steps, own), expected);
     });
   }
 }
@@ -142,11 +145,23 @@ TEST_CASE("GPT-2, whose head shares the weight of its embedding") {
 
 TEST_CASE("half precision in forward") {
   if (!available()) return;
-  const Loss loss = [](const Forward& forward, int rank, int step) {
-    const autocast::AutocastGuard guard(kCPU, kBFloat16);
-    return gpt2_loss(forward, rank, step);
-  };
-  compare(2, small_gpt2, loss, adam(), 4);
+  for (const bool gather_rounded : {false, true})
+    for (const ScalarType dtype : {kBFloat16, kHalf}) {
+      CAPTURE(gather_rounded);
+      CAPTURE(dtype);
+      const auto in_half = [dtype](const Loss& loss) -> Loss {
+        return [=](const Forward& forward, int rank, int step) {
+          const autocast::AutocastGuard guard(kCPU, dtype);
+          return loss(forward, rank, step);
+        };
+      };
+      const FullyShardedDataParallelOptions options{.gather_rounded = gather_rounded};
+      compare(2, small_gpt2, in_half(gpt2_loss), adam(), 4, options);
+      compare(2, small_resnet, in_half(resnet_loss), sgd(), 3, options);
+      compare(3, blocks<ByBlock>, in_half(vector_loss), adam(), 4, options);
+      compare(2, blocks<BySegment>, in_half(vector_loss), adam(), 4, options);
+      compare(1, small_lenet, in_half(lenet_loss), adam(), 4, options);
+    }
 }
 
 TEST_CASE("a residual network with batch normalisation") {

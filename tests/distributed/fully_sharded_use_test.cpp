@@ -251,6 +251,74 @@ TEST_CASE("accumulation: every pass is averaged, or only the last one") {
   }
 }
 
+TEST_CASE("gathers in autocast's half type") {
+  if (!available()) return;
+  const auto make = [] {
+    const GeneratorGuard guard{Generator(3)};
+    return nn::Sequential(nn::Linear(7, 9), nn::LayerNorm(nn::LayerNormOptions({9})), nn::Linear(9, 5));
+  };
+  for (const ScalarType dtype : {kBFloat16, kHalf})
+    on_ranks(2, [&](const GroupPtr& group) {
+      const int rank = group->rank();
+      auto net = make(), whole = make();
+      Sequential model(net, {.process_group = group, .gather_rounded = true});
+      CHECK(model->named_parameters().keys() == std::vector<std::string>{"0.flat_rounded", "1.flat", "2.flat_rounded"});
+      std::vector<ScalarType> seen;
+      for (std::size_t i = 0; i < 3; ++i)
+        net->ptr(i)->register_forward_pre_hook(
+            [&](nn::Module& module, const Tensors&) { seen.push_back(module.parameters()[0].dtype()); });
+      const auto in_half = [&](auto& of, int step) {
+        const autocast::AutocastGuard guard(kCPU, dtype);
+        return loss_of(of->forward(inputs(rank, step)));
+      };
+      const Tensor loss = in_half(model, 0);
+      CHECK(seen == std::vector<ScalarType>{dtype, kFloat, dtype});
+      const std::string calls = group->recent_calls();
+      for (const char* const sent : {"all_gather [48]", "all_gather [32]"})  // 9 · 7 + 9 and 5 · 9 + 5, with gaps
+        CHECK(calls.find(concat(sent, " ", dtype)) != std::string::npos);
+      CHECK(calls.find("all_gather [16] float32") != std::string::npos);
+      {  // without autocast everything is exact, also before the backward of the other pass
+        const NoGradGuard no_grad;
+        CHECK(identical(model->forward(inputs(rank)), whole->forward(inputs(rank))));
+        const auto expected = whole->named_parameters();
+        for (const auto& [name, value] : model->gather_parameters()) CHECK(identical(value, expected[name].detach()));
+      }
+      const auto mean_gradients = [&] {
+        Tensors out = gradients(*whole);
+        for (const Tensor& g : out) group->all_reduce(g, ReduceOp::AVG)->wait();
+        return out;
+      };
+      loss.backward();
+      in_half(whole, 0).backward();
+      check_gradients(*model, *whole, mean_gradients());
+      for (const Tensor& p : model->parameters()) CHECK(p.grad().dtype() == kFloat);
+
+      model->zero_grad();  // sums of several passes are float32, too
+      whole->zero_grad();
+      {
+        const auto guard = model->no_sync();
+        for (const int step : {0, 1}) in_half(model, step).backward();
+      }
+      in_half(model, 2).backward();
+      for (const int step : {0, 1, 2}) in_half(whole, step).backward();
+      check_gradients(*model, *whole, mean_gradients());
+
+      // Gradients that are too large for float16 on one rank.
+      optim::SGD sgd(model->parameters(), 0.1);
+      amp::GradScaler scaler;
+      const Tensor before = model->gather_parameters()["0.weight"];
+      for (const bool finite : {dtype == kBFloat16, true}) {
+        sgd.zero_grad();
+        scaler.scale(in_half(model, 0) * (finite ? 1.0 : rank == 0 ? 1e5 : 1.0)).backward();
+        const Tensor found = scaler.divide_gradients(sgd);
+        group->all_reduce(found, ReduceOp::MAX)->wait();
+        CHECK(scaler.step(sgd, found) == finite);
+        scaler.update();
+        CHECK(identical(model->gather_parameters()["0.weight"], before) != finite);
+      }
+    });
+}
+
 TEST_CASE("evaluation, with other values after a step") {
   if (!available()) return;
   for (const bool reshard : {true, false})
