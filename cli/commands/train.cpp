@@ -171,7 +171,6 @@ RunConfig requested(const TrainOptions& o, const Team& team) {
   require(!has_fixed_epochs(c.recipe) || c.recipe.patience < c.epochs, "--patience ", c.recipe.patience,
           ": the run has only ", counted(c.epochs, "epoch", "epochs"));
   if (!text) choose_validation(o, c);
-  if (c.fully_sharded) check_fully_sharded(c);
   if (is_onnx(o.model))
     start_onnx(o, c);
   else if (!text)

@@ -65,13 +65,18 @@ void check_config(const std::string& path, const RunConfig& config) {
   fail(path, ": differs from the checkpoint's record");
 }
 
-// `line`: of the epoch that the checkpoint ends.
-void check_state(const std::string& path, const Checkpoint& checkpoint, const Json& line) {
-  const StateHash now = state_hash(checkpoint.model, checkpoint.optimizer);
+// `line`: of the epoch after which the state was saved.
+void check_state(const std::string& path, const StateHash& now, const Json& line) {
   if (now.sum == text_of(line, "state_sha256")) return;
   const std::string tensor = first_difference(now, text_of(line, "tensor_hashes"));
-  fail(path, ": ", tensor.empty() ? "the optimizer's state" : tensor, " is not what epoch ", checkpoint.progress.epoch,
-       " ended with");
+  fail(path, ": ", tensor.empty() ? "the optimizer's state" : tensor, " is not what epoch ",
+       get_entry<int64_t>(line, "epoch"), " ended with");
+}
+
+// Of a fully sharded run this waits until processes have loaded the tensors.
+void check_state(const std::string& path, const Checkpoint& checkpoint) {
+  if (checkpoint.tensors.empty())
+    check_state(path, state_hash(checkpoint.model, checkpoint.optimizer), checkpoint.progress.history.back());
 }
 
 // The epochs to compute again.
@@ -99,8 +104,6 @@ Checkpoint checked(const VerifyOptions& o, std::set<int64_t>& epochs) {
     throw UsageError(error.what());
   }
   Checkpoint checkpoint = load_checkpoint(run);
-  require(!checkpoint.config.fully_sharded, run,
-          ": the run is fully sharded, so it has recorded no hashes of the whole model, and cannot be verified");
   find_onnx_file(run, checkpoint.config);
   const std::vector<Json>& history = checkpoint.progress.history;
   epochs = chosen(o, history);
@@ -113,7 +116,7 @@ Checkpoint checked(const VerifyOptions& o, std::set<int64_t>& epochs) {
   const Progress& p = checkpoint.progress;
   check(p.epoch == static_cast<int64_t>(history.size()), checkpoint_path(run), ": records ",
         counted(static_cast<int64_t>(history.size()), "epoch", "epochs"), " after ", place_of(p));
-  if (p.batch == 0 && has_hashes(history.back())) check_state(checkpoint_path(run), checkpoint, history.back());
+  if (p.batch == 0 && has_hashes(history.back())) check_state(checkpoint_path(run), checkpoint);
   return checkpoint;
 }
 
@@ -131,6 +134,8 @@ class Verification {
   int64_t kept_before(int64_t epoch) const;
   Checkpoint kept_after(int64_t epoch) const;
   void start(int64_t after);
+  /// Loads a state, and compares that of a fully sharded run with its record.
+  void load(Checkpoint begin);
   bool compare(int64_t epoch);
   /// What differs from the record; "" if nothing does.
   std::string difference(const Json& was) const;
@@ -174,26 +179,43 @@ Checkpoint Verification::kept_after(int64_t epoch) const {
                        history_.begin() + static_cast<std::ptrdiff_t>(epoch)),
         checkpoint_path(folder), ": is not the checkpoint of this run after epoch ", epoch);
   check(has_hashes(p.history.back()), checkpoint_path(folder), ": epoch ", epoch, " has no hashes");
-  check_state(checkpoint_path(folder), checkpoint, p.history.back());
+  check_state(checkpoint_path(folder), checkpoint);
   checkpoint.config = p_.checkpoint.config;
   return checkpoint;
 }
 
-void Verification::start(int64_t after) {
+void Verification::load(Checkpoint begin) {
   trainer_.reset();
+  manual_seed(begin.config.seed);  // of a new model, whatever has been loaded before
+  const TrainOptions& o = o_.train;
+  const std::string tensors = begin.tensors;
+  const Json line = tensors.empty() ? Json() : begin.progress.history.back();
+  try {
+    trainer_.emplace(TrainerOptions{.placement = p_.placement,
+                                    .workers = o.workers,
+                                    .save_every = std::numeric_limits<double>::infinity(),
+                                    .keep_going = true,
+                                    .weights = o.weights,
+                                    .key = o.key},
+                     std::move(begin), p_.data, terminal_);
+  } catch (const UsageError& error) {
+    if (tensors.empty()) throw;
+    fail(error.what());
+  }
+  if (line.is_null() || !has_hashes(line)) return;
+  const StateHash now = trainer_->hash();
+  if (team_.leads()) check_state(tensors, now, line);
+}
+
+void Verification::start(int64_t after) {
   const TrainOptions& o = o_.train;
   Checkpoint begin;
   begin.config = p_.checkpoint.config;
   if (after > 0) begin = kept_after(after);
-  trainer_.emplace(TrainerOptions{.placement = p_.placement,
-                                  .workers = o.workers,
-                                  .save_every = std::numeric_limits<double>::infinity(),
-                                  .keep_going = true,
-                                  .weights = o.weights,
-                                  .key = o.key},
-                   std::move(begin), p_.data, terminal_);
+  load(std::move(begin));
   const std::string& recorded = p_.checkpoint.config.start_sha256;
-  if (after > 0 || recorded.empty() || !team_.leads() || model_sha256(*trainer_->model()) == recorded) return;
+  if (after > 0 || recorded.empty() || !(team_.leads() || trainer_->sharded() != nullptr)) return;
+  if (const std::string now = trainer_->model_hash(); !team_.leads() || now == recorded) return;
   check(o.weights.empty(), "--weights ", o.weights, ": are not what the run was started from");
   fail(o.resume, ": was not started from the parameters of its seed; if it was started with --weights, name them");
 }
@@ -212,7 +234,7 @@ std::string Verification::difference_of_steps(const Json& now, const Json& was) 
 std::string Verification::difference(const Json& was) const {
   const Json now = parse_json(json_text(trainer_->progress().history.back()));  // as if read from a file
   if (text_of(now, "state_sha256") != text_of(was, "state_sha256")) {
-    const std::string tensor = first_difference(trainer_->hash(), text_of(was, "tensor_hashes"));
+    const std::string tensor = first_difference(trainer_->last_hash(), text_of(was, "tensor_hashes"));
     return (tensor.empty() ? "in what the optimizer counts" : "first in tensor " + tensor) +
            difference_of_steps(now, was);
   }
@@ -251,16 +273,23 @@ bool Verification::compare(int64_t epoch) {
 }
 
 int Verification::run() {
-  p_ = prepare(o_.train, team_, [this] {
+  Checkpoint end;  // of a fully sharded run
+  p_ = prepare(o_.train, team_, [&] {
     Checkpoint recorded = checked(o_, epochs_), begin;
     history_ = recorded.progress.history;
     begin.config = recorded.config;
+    if (!recorded.tensors.empty() && recorded.progress.batch == 0) end = std::move(recorded);
     if (o_.train.line.has("data"))
       begin.config.data = begin.config.text ? lasting_text_name(o_.train.data) : lasting_name(o_.train.data);
     return begin;
   });
   const DeviceGuard guard(p_.placement.root);
   if (!team_.several()) install_handlers();
+  if (!end.tensors.empty()) {
+    end.config = p_.checkpoint.config;
+    team_.together([&] { load(std::move(end)); });
+    trainer_.reset();
+  }
   if (team_.leads()) announce();
   const bool from_start =
       o_.epochs.empty() || std::ranges::any_of(epochs_, [&](int64_t epoch) { return kept_before(epoch) == 0; });
@@ -307,8 +336,8 @@ void add_verify_options(CLI::App* c, VerifyOptions& o) {
            "device that keeps the parameters if there are several; default: as in the run");
   add_reproducible(c, t);
   add_number(c, "--processes", t.processes, Range<int>{1, 4096},
-             "processes that compute together; the bits are the same "
-             "if the run has --shards, which it has if it was trained in several");
+             "processes that compute together; the bits are the same if the run has --shards, which it has if it was "
+             "trained in several; a fully sharded run without needs as many as it was trained in");
   add_known(c, "--threads", t.threads, kThreads, "CPU threads, of all --processes together; 0: all cores");
   add_known(c, "--workers", t.workers, {0, 256}, "threads that load batches ahead, in each process");
 }

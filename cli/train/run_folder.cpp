@@ -15,7 +15,6 @@
 #include "tandem/cli/options.h"
 #include "tandem/cli/train/early_stopping.h"
 #include "tandem/cli/train/run_lock.h"
-#include "tandem/cli/train/sharded_run.h"
 #include "tandem/core/base/atomic_file.h"
 #include "tandem/core/base/atomic_folder.h"
 #include "tandem/nn/optim/optim.h"
@@ -153,7 +152,6 @@ RunConfig config_from_json(const Json& json) {
     check(sum->size() == 64 && is_hexadecimal(*sum), "invalid \"", key, "\"");
   }
   check(is_onnx(c.model) == !c.onnx_sha256.empty(), "invalid \"onnx_sha256\"");
-  if (c.fully_sharded) check_fully_sharded(c);
   check(!c.devices.empty() && c.devices.size() <= 128, "invalid \"devices\"");
   check(c.shards >= 0 && c.shards <= kMaxShards, "invalid \"shards\" ", c.shards);
   if (json.contains("text")) {

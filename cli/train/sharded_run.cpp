@@ -42,13 +42,6 @@ void find_blocks(const nn::Module& module, const std::string& prefix, std::set<s
 
 }  // namespace
 
-void check_fully_sharded(const RunConfig& c) {
-  const auto need = [](bool good, const std::string& option) {
-    require(good, option, ": needs the whole model in one process, so it cannot be combined with --fully-sharded");
-  };
-  need(c.hash_steps == 0, concat("--hash-steps ", c.hash_steps));
-}
-
 Team team_of_one() {
   return Team(distributed::ProcessGroup::make(std::make_shared<distributed::HashStore>(), 0, 1), 0, 1);
 }

@@ -13,8 +13,6 @@
 
 namespace tandem::cli {
 
-/// Throws UsageError if the run has options that need the whole model in one process.
-void check_fully_sharded(const RunConfig& config);
 /// A group of this process alone, which can train a model in one slice.
 Team team_of_one();
 

@@ -6,11 +6,16 @@
 
 #include "tandem/nn/files/archive.h"
 
+namespace tandem::distributed {
+class FullyShardedDataParallelBase;
+}
 namespace tandem::optim {
 class Optimizer;
 }
 
 namespace tandem::cli {
+
+struct Recipe;
 
 struct StateHash {
   static constexpr std::size_t kDigits = 8;  ///< of each tensor
@@ -23,8 +28,13 @@ struct StateHash {
 StateHash state_hash(const nn::Module& model, const optim::Optimizer& optimizer);
 /// The same of a checkpoint.
 StateHash state_hash(const serialize::InputArchive& model, const serialize::InputArchive& optimizer);
+/// The same of a model of which each process keeps a slice, as if one process had it, with the recipe's optimizer. Every
+/// process calls it; the result is on the first.
+StateHash state_hash(distributed::FullyShardedDataParallelBase& model, const optim::Optimizer& optimizer,
+                     const Recipe& recipe);
 /// The sum of a model without an optimizer.
 std::string model_sha256(const nn::Module& model);
+std::string model_sha256(distributed::FullyShardedDataParallelBase& model);
 
 /// The first tensor of `now` whose digits in `recorded` are others; "" if there is none.
 std::string first_difference(const StateHash& now, const std::string& recorded);

@@ -188,12 +188,21 @@ int64_t Trainer::examples() const {
   return std::min(data_.train.count(), batches() * checkpoint_.config.recipe.batch_size);
 }
 
+StateHash Trainer::hash() const {
+  if (sharded() == nullptr) return state_hash(*model_, stepper_->optimizer());
+  return state_hash(*stepper_->sharded(), stepper_->optimizer(), checkpoint_.config.recipe);
+}
+
+std::string Trainer::model_hash() const {
+  return sharded() == nullptr ? model_sha256(*model_) : model_sha256(*stepper_->sharded());
+}
+
 bool Trainer::run(const std::string& folder) {
   options_.folder = folder;
   distributed::FullyShardedDataParallelBase* const sharded = stepper_->sharded();
   if (sharded != nullptr) options_.folder = distributed::exchange_texts(*sharded->process_group(), folder)[0];
   saved_ = place_of(checkpoint_.progress);
-  if (checkpoint_.is_new() && leads() && sharded == nullptr) checkpoint_.config.start_sha256 = model_sha256(*model_);
+  if (checkpoint_.is_new() && takes_part()) checkpoint_.config.start_sha256 = model_hash();
   save();
   write_files();
   const Progress& p = checkpoint_.progress;
@@ -243,7 +252,7 @@ bool Trainer::epoch() {
     if (options_.verbose && !fused_told_) tell_fused();
     p.images += std::min(c.recipe.batch_size, examples() - p.batch * c.recipe.batch_size);
     ++p.batch;
-    if (place.last && c.hash_steps > 0 && leads() && steps_in(c.recipe, p.batch) % c.hash_steps == 0)
+    if (place.last && c.hash_steps > 0 && takes_part() && steps_in(c.recipe, p.batch) % c.hash_steps == 0)
       p.step_hashes += hash().sum.substr(0, kStepDigits);
     const StepRequest agreed =
         stepper_->agree({stop_signal, leads() && seconds_now() - saved_at_ >= options_.save_every});
@@ -410,10 +419,10 @@ void Trainer::keep(const Scores& scores) {
 void Trainer::record_hashes() {
   const profiler::Record span("hash state", "train");
   Progress& p = checkpoint_.progress;
-  const StateHash now = hash();
+  last_hash_ = hash();
   Json& line = p.history.back();
-  line["state_sha256"] = now.sum;
-  line["tensor_hashes"] = now.tensors;
+  line["state_sha256"] = last_hash_.sum;
+  line["tensor_hashes"] = last_hash_.tensors;
   if (checkpoint_.config.hash_steps > 0) line["step_hashes"] = p.step_hashes;
   extend_chain(checkpoint_.config, p.history);
 }
@@ -437,7 +446,7 @@ void Trainer::end_epoch() {
       checkpoint_.config.text ? complete_text_epoch(said, labels_per_example()) : described(said);
   parts.insert(parts.begin(), {concat("epoch ", p.epoch + 1, "/", checkpoint_.config.epochs)});
   const std::string line = fitted(parts, terminal_.interactive ? columns_of(1) : 0);
-  if (leads() && sharded() == nullptr) record_hashes();  // when the line is complete
+  if (takes_part()) record_hashes();  // when the line is complete
   if (log_ != nullptr) guarded([&] { log_->after_epoch(p, model_); });
   if (writes()) bar_.print(line);
   if (writes() && stops) bar_.print(reason_to_stop(checkpoint_.config, p.history));
@@ -516,6 +525,7 @@ bool Trainer::save_to(const std::string& folder, Later later) {
   Progress& p = checkpoint_.progress;
   p.random_seed = default_generator().current_seed();
   p.random_offset = default_generator().offset();
+  if (options_.folder.empty()) return true;
   if (stepper_->sharded() != nullptr)
     return written(later, [&] {
       save_sharded(folder, checkpoint_.config, p, *stepper_->sharded(), stepper_->optimizer(), stepper_->average());

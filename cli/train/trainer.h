@@ -35,8 +35,12 @@ class Trainer {
   /// Trains one more epoch; false if a signal has ended it. Before run() nothing is written, and only the progress is
   /// shown. Every process calls it.
   bool next_epoch();
-  /// Of the parameters, not of their moving average. It waits for the devices.
-  StateHash hash() const { return state_hash(*model_, stepper_->optimizer()); }
+  /// Of the parameters, not of their moving average. It waits for the devices. Of a fully sharded model, every process
+  /// calls these, and the first one's results count.
+  StateHash hash() const;
+  std::string model_hash() const;
+  /// Of the state after the last epoch, on the first process.
+  const StateHash& last_hash() const { return last_hash_; }
   /// What run() notifies of each step and epoch; it must outlive the run.
   void observe(TensorboardLog* log) { log_ = log; }
   const RunConfig& config() const { return checkpoint_.config; }
@@ -63,6 +67,8 @@ class Trainer {
   void load_weights();
   void restore();
   bool leads() const { return options_.placement.team.leads(); }
+  /// Whether this process calls what gathers a model that may be fully sharded.
+  bool takes_part() const { return leads() || sharded() != nullptr; }
   bool writes() const { return leads() && !options_.folder.empty(); }
   bool epoch();
   std::vector<Tensor> next(Batches& loader) const;
@@ -114,6 +120,7 @@ class Trainer {
   optional<int64_t> not_finite_at_start_;  // values, when run() first saves: a network of an ONNX file may have a mask
   double saved_at_ = 0;
   bool fused_told_ = false;
+  StateHash last_hash_;
   std::string saved_;  // the position of the last checkpoint
 };
 

@@ -77,7 +77,7 @@ void divide(Files& files, int ranks) {
     files.entries[0].push_back({name, tensor.dtype(), Dims(tensor.sizes())});
 }
 
-Files files_of_model(const FullyShardedDataParallelBase& model, const std::vector<ShardedSlice>& slices) {
+Files files_of_model(const FullyShardedDataParallelBase& model, const std::vector<ShardedSlice>& slices, int ranks) {
   Files files{kModel, {}};
   const auto names = names_of_parameters(model);
   files.whole = buffers_of(model, names);
@@ -86,7 +86,7 @@ Files files_of_model(const FullyShardedDataParallelBase& model, const std::vecto
     for (const auto& parameter : slice.parameters) sliced.names.push_back(names.at(parameter.name));
     files.sliced.push_back(std::move(sliced));
   }
-  divide(files, model.process_group()->size());
+  divide(files, ranks);
   for (Texts& metadata : files.metadata) metadata.insert("format", "pt");  // which transformers expects
   return files;
 }
@@ -144,6 +144,18 @@ std::string description(const Files& files) {
   return std::to_string(std::hash<std::string>{}(out));
 }
 
+// Calls f(i, tensor) for each tensor, on the process of its file. Every process calls it.
+template <class F>
+void for_whole(ProcessGroup& group, const SlicedTensors& sliced, const F& f) {
+  const bool here = static_cast<std::size_t>(group.rank()) == sliced.file;
+  const Tensor whole = here ? empty({group.size(), sliced.slice.numel()}, sliced.slice.options()) : Tensor();
+  group.gather(here ? whole.unbind(0) : Tensors(), sliced.slice, static_cast<int>(sliced.file))->wait();
+  for (std::size_t i = 0; here && i < sliced.names.size(); ++i) {
+    const ShardedSlice::Parameter& p = sliced.like->parameters[i];
+    f(i, alias(whole, p.sizes, p.strides, p.offset));
+  }
+}
+
 // Writes this process's file. Every process calls it; only errors of the group are thrown.
 void write_share(ProcessGroup& group, const Files& files, const std::string& folder, std::string& error) {
   const auto rank = static_cast<std::size_t>(group.rank());
@@ -155,18 +167,11 @@ void write_share(ProcessGroup& group, const Files& files, const std::string& fol
           files.metadata[rank]);
     });
   for (const SlicedTensors& sliced : files.sliced) {
-    const bool here = sliced.file == rank;
-    const int64_t length = sliced.slice.numel();
-    const Tensor whole = here ? empty({group.size(), length}, sliced.slice.options()) : Tensor();
-    group.gather(here ? whole.unbind(0) : Tensors(), sliced.slice, static_cast<int>(sliced.file))->wait();
-    if (!here) continue;
-    attempt(error, [&] {
-      std::size_t at = sliced.first;
-      for (std::size_t i = 0; i < sliced.names.size(); ++i) {
-        const ShardedSlice::Parameter& p = sliced.like->parameters[i];
-        const Tensor tensor = alias(whole, p.sizes, p.strides, p.offset);
+    std::size_t at = sliced.first;
+    for_whole(group, sliced, [&](std::size_t i, const Tensor& tensor) {
+      attempt(error, [&] {
         for (std::size_t k = 0; k < sliced.names[i].size(); ++k) writer->write(at++, tensor);
-      }
+      });
     });
   }
   if (writer == nullptr) return;
@@ -225,7 +230,7 @@ void save_checkpoint(FullyShardedDataParallelBase& model, const std::string& fol
   std::vector<Files> all;
   const std::vector<ShardedSlice> slices = model.slices();
   attempt(error, [&] {
-    all.push_back(files_of_model(model, slices));
+    all.push_back(files_of_model(model, slices, group.size()));
     if (optimizer != nullptr) all.push_back(files_of_optimizer(*optimizer, slices, group.size()));
     made = new_folder_of(folder);
     if (group.rank() != 0) return;
@@ -248,6 +253,41 @@ void save_checkpoint(FullyShardedDataParallelBase& model, const std::string& fol
     replaced->commit();
   });
   agree(group, kCaller, error);
+}
+
+void visit_checkpoint(FullyShardedDataParallelBase& model, const optim::Optimizer* optimizer,
+                      const std::function<void(const CheckpointPart& part)>& visit) {
+  const NoGradGuard no_grad;
+  ProcessGroup& group = *model.process_group();
+  const std::vector<ShardedSlice> slices = model.slices();
+  const auto visit_files = [&](const Files& files) {
+    const bool of_model = files.stem == kModel;
+    const auto part = [&](const std::string& name) {
+      const StateKey key = of_model ? StateKey{name, ""} : parse_key(name).value();
+      return CheckpointPart{key.what, key.field, {}, ""};
+    };
+    for (const SlicedTensors& sliced : files.sliced)
+      for_whole(group, sliced, [&](std::size_t i, const Tensor& tensor) {
+        for (const std::string& name : sliced.names[i]) {
+          CheckpointPart next = part(name);
+          next.tensor = tensor;
+          visit(next);
+        }
+      });
+    if (group.rank() != 0) return;
+    for (const auto& [name, tensor] : files.whole)
+      if (of_model) visit({name, "", tensor, ""});
+    for (const auto& [name, text] : files.metadata[0])
+      if (!of_model && parse_key(name)) {
+        CheckpointPart next = part(name);
+        next.text = text;
+        visit(next);
+      }
+  };
+  or_abort(group, [&] {
+    visit_files(files_of_model(model, slices, 1));
+    if (optimizer != nullptr) visit_files(files_of_optimizer(*optimizer, slices, 1));
+  });
 }
 
 }  // namespace tandem::distributed

@@ -11,6 +11,7 @@
 //
 // Options of parameter groups, and numbers such as the count of steps, are in the metadata of the optimizer's files.
 #pragma once
+#include <functional>
 #include <string>
 
 #include "tandem/parallel/fully_sharded/fully_sharded_data_parallel_base.h"
@@ -36,5 +37,18 @@ void save_checkpoint(FullyShardedDataParallelBase& model, const std::string& fol
 /// and state of this process once more, and one tensor if it is channels-last.
 void load_checkpoint(FullyShardedDataParallelBase& model, const std::string& path,
                      optim::Optimizer* optimizer = nullptr);
+
+/// A part of what a checkpoint has.
+struct CheckpointPart {
+  std::string name;   ///< of a parameter or buffer
+  std::string field;  ///< of the optimizer's state for this parameter; "": the value itself
+  Tensor tensor;      ///< whole; undefined if the field is a number
+  std::string text;   ///< the number
+};
+/// Calls `visit` on rank 0 for all that save_checkpoint would write, but for the options of parameter groups. Every
+/// process calls it, between steps; the parameters of one unit at a time are whole on rank 0. Throws Error, and
+/// DistributedError on the others, if `visit` does.
+void visit_checkpoint(FullyShardedDataParallelBase& model, const optim::Optimizer* optimizer,
+                      const std::function<void(const CheckpointPart& part)>& visit);
 
 }  // namespace tandem::distributed

@@ -64,6 +64,14 @@ def metrics(run):
         return [{key: value for key, value in json.loads(line).items() if key not in other} for line in file]
 
 
+def hashes(run):
+    """Of the start and of each epoch."""
+    with open(f"{run}/metrics.jsonl") as file:
+        lines = [json.loads(line) for line in file]
+    return [json.loads(content(f"{run}/config.json"))["start_sha256"],
+            *({key: value for key, value in line.items() if "hash" in key or "sha256" in key} for line in lines)]
+
+
 def content(path):
     with open(path, "rb") as file:
         return file.read()
@@ -100,6 +108,7 @@ def test_images():
     check("the same bits as with two whole models", model("two") == tensors("whole/model.safetensors"), whole.stderr)
     check("and losses", [line["train_loss"] for line in metrics("two")] ==
           [line["train_loss"] for line in metrics("whole")], (metrics("two"), metrics("whole")))
+    check("and hashes", hashes("two") == hashes("whole"), (hashes("two"), hashes("whole")))
     check("files", sorted(glob.glob("two/*.safetensors")) == [
         "two/checkpoint.safetensors", "two/model-00001-of-00002.safetensors", "two/model-00002-of-00002.safetensors"])
     check("one folder of tensors", glob.glob("two/.*") + glob.glob("two/checkpoint-*") == ["two/checkpoint-2-0"],
@@ -261,7 +270,52 @@ def test_other_commands():
     check("summary", done.returncode == 0 and done.stderr == "" and "each of 4 processes has" in done.stdout, done)
     done = tool("train", "--weights", "two/model.safetensors.index.json", *IMAGES, "--out", "further")
     check("weights of another run", done.returncode == 0, done.stderr)
-    refused("verify", tool("verify", "two"), "fully sharded", "cannot be verified")
+
+
+def verified(run, *words, processes=2):
+    """The exit code of verify, and what it says of the epochs and of errors."""
+    done = tool("verify", run, "--processes", str(processes), "--threads", "2", *words)
+    return done.returncode, [line for line in done.stdout.splitlines() if line.startswith("epoch")], done.stderr
+
+
+def test_verify():
+    before = os.listdir("two")
+    check("verify", verified("two") == (0, ["epoch 1: same bits", "epoch 2: same bits"], ""), verified("two"))
+    check("it writes nothing", os.listdir("two") == before and not os.path.exists("epochs"), os.listdir("two"))
+    code, said, _ = verified("two", processes=1)
+    check("another number of processes", code == 1 and all("differs; first in tensor model." in line for line in said),
+          said)
+    check("with shards, in any number", verified("sums3", processes=1)[0] == verified("sums3", processes=2)[0] == 0,
+          verified("sums3", processes=1))
+    check("a kept epoch", verified("all", "--epochs", "2") == (0, ["epoch 2: same bits"], ""),
+          verified("all", "--epochs", "2"))
+    check("the best epoch and an average", verified("both")[0] == 0, verified("both"))
+    options = [word if word != "best" else "source" for word in IMAGES] + ["--lr", "0.05", "--hash-steps", "2"]
+    sharded(2, "steps", *options, "--keep", "all")
+    tool("train", "--processes", "2", "--shards", "0", "--out", "whole-steps", *options)
+    check("hashes of steps", hashes("steps") == hashes("whole-steps") and len(hashes("steps")[1]["step_hashes"]) == 80,
+          (hashes("steps"), hashes("whole-steps")))
+    check("with its steps", verified("steps")[0] == 0, verified("steps"))
+
+    shutil.copytree("steps", "flipped")
+    path = glob.glob("flipped/checkpoint-2-0/optimizer/optimizer-*")[0]
+    data = bytearray(content(path))
+    data[-5] ^= 1
+    with open(path, "wb") as file:
+        file.write(data)
+    code, _, error = verified("flipped")
+    check("a changed byte", code == 1 and path in error and "CRC-32" in error, error)
+    shutil.copytree("steps", "exchanged")
+    shutil.rmtree("exchanged/checkpoint-2-0")
+    shutil.copytree("steps/epochs/1/checkpoint-1-0", "exchanged/checkpoint-2-0")
+    code, _, error = verified("exchanged")
+    check("an older state", code == 1 and "exchanged/checkpoint-2-0: model." in error and
+          "is not what epoch 2 ended with" in error, error)
+    shutil.copytree("steps", "kept")
+    shutil.rmtree("kept/epochs/1/checkpoint-1-0")
+    shutil.copytree("steps/checkpoint-2-0", "kept/epochs/1/checkpoint-1-0")
+    code, _, error = verified("kept", "--epochs", "2")
+    check("another kept state", code == 1 and "is not what epoch 1 ended with" in error, error)
 
 
 def test_text():
@@ -274,6 +328,7 @@ def test_text():
     tool("train", "--processes", "2", "--shards", "0", "--out", "whole-text", *TEXT)
     check("nearly the same as two whole models", close(metrics("text"), metrics("whole-text")),
           (metrics("text"), metrics("whole-text")))
+    check("verify a text", verified("text") == (0, ["epoch 1: same bits", "epoch 2: same bits"], ""), verified("text"))
     for precision in ("bf16", "fp16"):
         sharded(2, precision, *TEXT, "--precision", precision)
         losses = [line["test_loss"] for line in metrics(precision)]
@@ -281,8 +336,7 @@ def test_text():
 
 
 def test_refusals():
-    for words, part in ((["--hash-steps", "1"], "--hash-steps 1"),
-                        (["--tensorboard"], "--tensorboard"), (["--devices", "cpu:0,cpu:1"], "--devices")):
+    for words, part in ((["--tensorboard"], "--tensorboard"), (["--devices", "cpu:0,cpu:1"], "--devices")):
         done = tool("train", "--fully-sharded", "--processes", "2", *IMAGES, *words, "--out", "refused")
         refused(" ".join(words), done, part, "--fully-sharded")
         check("no folder", not os.path.exists("refused"))
@@ -324,7 +378,7 @@ def main():
         skipped = 1
         return
     for test in (test_images, test_published, test_frozen, test_resume, test_shards, test_average_and_best, test_stopped,
-                 test_full_disk, test_other_commands, test_text, test_refusals, test_killed):
+                 test_full_disk, test_other_commands, test_verify, test_text, test_refusals, test_killed):
         test()
 
 
