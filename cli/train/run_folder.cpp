@@ -15,6 +15,7 @@
 #include "tandem/cli/options.h"
 #include "tandem/cli/train/early_stopping.h"
 #include "tandem/cli/train/run_lock.h"
+#include "tandem/cli/train/sharded_run.h"
 #include "tandem/core/base/atomic_file.h"
 #include "tandem/core/base/atomic_folder.h"
 #include "tandem/nn/optim/optim.h"
