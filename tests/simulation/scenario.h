@@ -9,6 +9,7 @@
 #include "tandem/nn/files/archive.h"
 #include "tandem/parallel/distributed/process_group.h"
 #include "tandem/tests/simulation/world.h"
+#include "tandem/tests/temp_folder.h"
 
 namespace tandem::simulation {
 
@@ -31,6 +32,7 @@ struct Outcome {
 struct Disk {
   int64_t step = 0;  ///< after which the checkpoint was written
   serialize::InputArchive model = {}, state = {};
+  std::shared_ptr<const test::TempFolder> folder = nullptr;  ///< in memory; for checkpoints in files
 };
 
 /// The exception of a process that ends for reasons of its own.

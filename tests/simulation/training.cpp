@@ -1,12 +1,13 @@
 // Scenarios of training: DistributedDataParallel with its options, ZeroRedundancyOptimizer, FullyShardedDataParallel,
-// SyncBatchNorm, and a ParameterServer in several processes. The first process writes a checkpoint after each step, from which a new attempt
-// goes on.
+// SyncBatchNorm, and a ParameterServer in several processes. After each step a checkpoint is written, from which a new
+// attempt goes on: by the first process, or by all of them if the model is sharded.
 #include <algorithm>
 
 #include "tandem/nn/files/archive.h"
 #include "tandem/parallel/distributed_data_parallel/distributed_data_parallel.h"
 #include "tandem/parallel/distributed_data_parallel/sync_batch_norm.h"
 #include "tandem/parallel/fully_sharded/batch_shards.h"
+#include "tandem/parallel/fully_sharded/checkpoint_files.h"
 #include "tandem/parallel/fully_sharded/fully_sharded_data_parallel.h"
 #include "tandem/parallel/parameter_server/parameter_server.h"
 #include "tandem/parallel/sharded/zero_redundancy_optimizer.h"
@@ -97,7 +98,7 @@ Training::Training(Random& random, int size)
       seed_(random.next()) {
   if (method_ == Method::kServer) zero_ = false;
   if (method_ == Method::kServer || method_ == Method::kJoin || method_ == Method::kSharded) sync_norm_ = false;
-  if (method_ == Method::kSharded) adam_ = zero_ = false;
+  if (method_ == Method::kSharded) zero_ = false;
   if (method_ == Method::kServer) steps_ = random.between(1, 4);
   if ((method_ == Method::kServer || method_ == Method::kSharded) && random.one_in(2))
     shards_ = size * random.between(1, 2);
@@ -251,23 +252,26 @@ void Training::train_server(const Rank& rank, const GroupPtr& group, const std::
   }
 }
 
-// The optimizer has no state, which would be cut, too.
 void Training::train_sharded(const Rank& rank, const GroupPtr& group, const std::shared_ptr<NetImpl>& net) const {
-  if (rank.disk.step > 0) {
-    serialize::InputArchive saved = rank.disk.model;
-    net->load(saved);
-  }
+  constexpr const char* kMemory = "/dev/shm";
+  if (rank.disk.folder == nullptr)
+    rank.disk.folder = std::filesystem::is_directory(kMemory) ? std::make_shared<test::TempFolder>(kMemory)
+                                                              : std::make_shared<test::TempFolder>();
+  const auto saved_after = [&](int64_t step) { return *rank.disk.folder / std::to_string(step); };
+  const int64_t first = rank.disk.step;
   distributed::FullyShardedDataParallelOptions options;
   options.process_group = group;
   options.reshard_after_forward = graph_ != 1;
   options.is_unit = [](const std::string&, const nn::Module&) { return true; };
   options.broadcast_buffers = broadcast_buffers_;
   distributed::FullyShardedDataParallel<NetImpl> model(net, options);
-  optim::SGD optimizer(model->parameters(), 0.1);
+  const OptimizerPtr optimizer = make_optimizer(model->parameters(), group, false);
+  if (first > 0) distributed::load_checkpoint(*model, saved_after(first), optimizer.get());
   distributed::BatchShards shards(model.ptr(), {.shards = std::max<int64_t>(shards_, 1)});
-  for (int64_t step = rank.disk.step; step < steps_; ++step) {
+  shards.set_steps(first);
+  for (int64_t step = first; step < steps_; ++step) {
     begin_step(rank, *group, step);
-    optimizer.zero_grad();
+    optimizer->zero_grad();
     if (shards_ > 0) {
       const Tensor x = inputs(2 * shards_ / rank.size, mix(seed_ + static_cast<uint64_t>(10 * step + rank.rank)));
       shards.backward({x}, [&](const std::vector<Tensor>& shard) { return model->forward(shard[0], true); });
@@ -276,19 +280,10 @@ void Training::train_sharded(const Rank& rank, const GroupPtr& group, const std:
       step_with(model, rank, step, 0);
       model->clip_grad_norm_(1.0);
     }
-    optimizer.step();
-    OrderedDict<std::string, Tensor> values = model->gather_parameters();
-    rank.digest(step, values.values());
-    if (rank.rank != 0) continue;
-    for (const auto& buffer : net->named_buffers()) values.insert(buffer.key(), buffer.value());
-    NetImpl whole;
-    whole.load_state_dict(values);
-    serialize::OutputArchive archive;
-    whole.save(archive);
-    Disk written;
-    written.step = step + 1;
-    written.model = copy_of(archive);
-    rank.disk = std::move(written);
+    optimizer->step();
+    rank.digest(step, model->gather_parameters().values());
+    distributed::save_checkpoint(*model, saved_after(step + 1), optimizer.get());
+    if (rank.rank == 0) rank.disk.step = step + 1;
   }
 }
 
