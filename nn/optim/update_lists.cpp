@@ -24,7 +24,7 @@ UpdateLists& thread_lists() {
 void check_not_cut(const std::vector<Tensor>& params) {
   for (const Tensor& p : params)
     check(
-        !tandem::detail::is_released(*p.storage()),
+        !p.defined() || !tandem::detail::is_released(*p.storage()),
         "an optimizer has a parameter of a module that FullyShardedDataParallel has cut into slices, so it would never "
         "change it; make the optimizer after wrapping, of the wrapped model's parameters()");
 }
