@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The prediction of training steps (bench/distributed/scaling/fully_sharded.py): cases computed by hand, and the calls of
-a real step.
+"""The prediction of training steps (bench/distributed/scaling/fully_sharded.py): cases computed by hand, and the calls
+of a real step.
 
     schedule_test.py WORKER
 
@@ -24,7 +24,7 @@ BLOCKS = [prediction.Unit(elements=1, forward=3, backward=4)] * 2
 
 
 def times(seconds):
-    return lambda elements: seconds * elements
+    return lambda unit: seconds * unit.elements
 
 
 def sharded(gather, reduce, **options):
@@ -32,7 +32,7 @@ def sharded(gather, reduce, **options):
 
 
 def test_by_hand():
-    # Root 0-2, gather of the first block 2-3; forward 3-6, 6-9 while the second one arrives; the root's computation -12.
+    # Root 0-2, gather of the first block 2-3; forward 3-6, 6-9 while the second one arrives; the root computes to 12.
     # Backward: gather 12-13; 13-17 while the first one arrives; 17-21 while 2 s of reduction run; 21-23 and 23-27 wait.
     line = sharded(1, 2)
     check(f"fast calls: {line.now}", line.now == 27)
@@ -55,9 +55,9 @@ def test_by_hand():
     line = prediction.fully_sharded(ROOT, BLOCKS[:1] * 3, times(1), times(10))
     check(f"three blocks: {line.calls}", line.calls[-7:] == [
         "gather 2", "gather 1", "reduce 2", "gather 0", "reduce 1", "reduce 0", "reduce root"])
-    # Forward and the root 0-9; backward 9-17 in shares of 3 and 1 s, whose calls take 1.5 and 0.5 s: the last but one ends
-    # at 17.5, the last at 18, and the root's at 22.
-    line = prediction.replicated(ROOT, BLOCKS, (0.75, 0.25), times(2))
+    # Forward and the root 0-9; backward 9-17 in shares of 3 and 1 s, whose calls take 1.5 and 0.5 s: the last but one
+    # ends at 17.5, the last at 18, and the root's at 22.
+    line = prediction.replicated(ROOT, BLOCKS, (0.75, 0.25), lambda elements: 2 * elements)
     check(f"copies: {line.now}", line.now == 22)
 
 
@@ -68,9 +68,12 @@ def test_model():
     small = prediction.Model(1, 2)  # 74 parameters in the block, and 102,566 in the root
     memory = {way.name: machine.memory(small, way) for way in prediction.WAYS}
     check(f"copies: {memory}", memory["DistributedDataParallel"] == 18 * 102_640)
-    check(f"slices, units and bfloat16 copies: {memory}", memory["fully sharded, float32"] ==
+    check(f"slices, units and bfloat16 copies: {memory}", memory["fully sharded"] ==
           2 * 102_640 + 2 * 102_640 + 4 * (3 * 74 + 2 * 102_566))
-    moved = machine.gather(2)(4e12) - machine.gather(2)(0)
+    check(f"only the root's copies, and the block's bfloat16 values: {memory}",
+          memory["kept after forward, gather_rounded"] ==
+          2 * 102_640 + 2 * 102_566 + 2 * 74 + 4 * (3 * 74 + 2 * 102_566))
+    moved = machine.gather(4e12, item=2) - machine.gather(0)
     check(f"7 of 8 parts arrive: {moved}", abs(moved - 7) < 1e-9)
 
 

@@ -50,13 +50,13 @@ class Timeline:
 
 
 def fully_sharded(root, blocks, gather, reduce, reshard=True):
-    """The timeline of forward and backward, as in unit_schedule.h. gather and reduce give a call's seconds for a
-    number of elements. The root's computation lies between forward and backward of the blocks."""
+    """The timeline of forward and backward, as in unit_schedule.h. gather and reduce give the seconds of a unit's
+    calls. The root's computation lies between forward and backward of the blocks."""
     line = Timeline()
 
     def gathered(i):
-        return line.call(f"gather {i}", gather(blocks[i].elements))
-    line.wait(line.call("gather root", gather(root.elements)))
+        return line.call(f"gather {i}", gather(blocks[i]))
+    line.wait(line.call("gather root", gather(root)))
     ahead = gathered(0)
     for i, block in enumerate(blocks):
         line.wait(ahead)
@@ -74,9 +74,9 @@ def fully_sharded(root, blocks, gather, reduce, reshard=True):
         if reshard and i > 0 and ahead is None:
             ahead = gathered(i - 1)
         line.compute(blocks[i].backward * (1 - blocks[i].half))
-        reduced = line.call(f"reduce {i}", reduce(blocks[i].elements))
+        reduced = line.call(f"reduce {i}", reduce(blocks[i]))
     line.wait(reduced)
-    line.wait(line.call("reduce root", reduce(root.elements)))
+    line.wait(line.call("reduce root", reduce(root)))
     return line
 
 
@@ -144,12 +144,20 @@ class Way:
     name: str
     sharded: bool = True
     reshard: bool = True
-    item: int = 4  # bytes of an element that is gathered
+    rounded: bool = False  # gather_rounded: of a block all but the normalisations, which are a call by themselves
+
+    def item(self):
+        """Bytes of an element of a block that is gathered."""
+        return 2 if self.rounded else 4
+
+    def calls(self):
+        """Of a block, to gather or to reduce it."""
+        return 2 if self.rounded else 1
 
 
-WAYS = (Way("DistributedDataParallel", sharded=False), Way("fully sharded, float32"),
-        Way("fully sharded, bfloat16", item=2), Way("kept after forward, float32", reshard=False),
-        Way("kept after forward, bfloat16", reshard=False, item=2))
+WAYS = (Way("DistributedDataParallel", sharded=False), Way("fully sharded"),
+        Way("fully sharded, gather_rounded", rounded=True), Way("kept after forward", reshard=False),
+        Way("kept after forward, gather_rounded", reshard=False, rounded=True))
 
 
 @dataclasses.dataclass
@@ -162,12 +170,12 @@ class Machine:
     def moved(self, size):
         return size * (self.ranks - 1) / self.ranks / self.link
 
-    def gather(self, item):
-        return lambda elements: LATENCY + self.moved(elements * item)
+    def gather(self, elements, item=4, calls=1):
+        return calls * LATENCY + self.moved(elements * item)
 
-    def reduce(self, elements):
-        """An all_to_all, the sum of what has come, and the division."""
-        rounds = math.ceil(elements * 4 / self.round)
+    def reduce(self, elements, calls=1):
+        """An all_to_all in rounds, the sum of what has come, and the division."""
+        rounds = math.ceil(elements * 4 / self.round) + calls - 1
         return rounds * LATENCY + self.moved(4 * elements) + elements / self.ranks * (
             12 * (self.ranks - 1) + 16) / MEMORY_RATE
 
@@ -175,12 +183,12 @@ class Machine:
         return LATENCY + 2 * self.moved(4 * elements)
 
     def memory(self, model, way):
-        """Bytes without activations. Autocast keeps a bfloat16 copy of the weights it is given."""
+        """Bytes without activations. Autocast keeps a bfloat16 copy of the float32 weights it is given."""
         n, unit, root = model.elements(), model.block_elements(), model.root_elements()
         if not way.sharded:
             return 16 * n + 2 * n
-        copies = 2 * n if way.item == 4 else 0
-        values = way.item * (n if not way.reshard else 0)
+        copies = 2 * (root if way.rounded else n)
+        values = 0 if way.reshard else way.item() * model.layers * unit
         return 16 * n / self.ranks + copies + values + 4 * (3 * unit + 2 * root)
 
     def largest(self, model, way, checkpoint):
@@ -192,15 +200,21 @@ class Machine:
         blocks = [block] * model.layers
         if way.sharded:
             copied = Unit(block.elements, block.forward, block.backward + 8 * block.elements / MEMORY_RATE, block.half)
-            line = fully_sharded(root, [copied] * model.layers, self.gather(way.item), self.reduce, way.reshard)
+
+            def gather(unit):
+                return self.gather(unit.elements, *(() if unit is root else (way.item(), way.calls())))
+
+            def reduce(unit):
+                return self.reduce(unit.elements, 1 if unit is root else way.calls())
+            line = fully_sharded(root, [copied] * model.layers, gather, reduce, way.reshard)
         else:
             line = replicated(root, blocks, (4 / 12, 4 / 12, 1 / 12, 3 / 12), self.all_reduce)
         return line.now + ADAM * model.elements() / (self.ranks if way.sharded else 1) / MEMORY_RATE
 
 
 def print_memory(machine, model):
-    print("| | without activations | of a sequence | sequences that fit | of a sequence with checkpoint() | sequences that "
-          "fit |\n|---|---|---|---|---|---|")
+    print("| | without activations | of a sequence | sequences that fit | of a sequence with checkpoint() | "
+          "sequences that fit |\n|---|---|---|---|---|---|")
     for way in WAYS:
         plain, less = (f"{model.activations(c) / 1e9:.2f} GB | {machine.largest(model, way, c)}" for c in (False, True))
         print(f"| {way.name} | {machine.memory(model, way) / 1e9:.1f} GB | {plain} | {less} |")
@@ -219,7 +233,7 @@ def print_steps(machine, model):
 
 
 def print_others(machine, model, sequences):
-    print(f"\nWith {sequences} sequences, fully sharded over computation alone: float32, bfloat16\n\n"
+    print(f"\nWith {sequences} sequences, fully sharded over computation alone, without and with gather_rounded\n\n"
           "| computation, TFLOP/s | 370 GB/s | 185 GB/s | 50 GB/s |\n|---|---|---|---|")
     for rate in (0.7 * machine.rate, machine.rate, machine.rate * MEASURED / 0.0199):
         cells = []
