@@ -125,6 +125,7 @@ class Run {
       index_ = i;
       guarded("values", [&] { values(); });
       if (test_.first_order) guarded("gradients", [&] { gradients(); });
+      if (test_.first_order) guarded("single gradients", [&] { single_gradients(); });
       if (test_.first_order) guarded("release", [&] { releases(); });
       if (test_.noncontiguous) guarded("strides", [&] { strides(); });
       if (test_.noncontiguous) guarded("channels-last", [&] { layouts(); });
@@ -258,6 +259,24 @@ class Run {
     ++report_.checks;
     mode_ = "second gradients";
     gradgradcheck(test_.fn, inputs);
+  }
+
+  // Operations compute less if only one input requires a gradient, which is the same.
+  void single_gradients() {
+    const Tensors inputs = make_inputs(test_, index_, kDouble);
+    const auto wants = [](const Tensor& t) { return t.requires_grad(); };
+    if (std::count_if(inputs.begin(), inputs.end(), wants) < 2) return;
+    const Evaluation all = evaluate(test_, inputs);
+    std::size_t g = 0;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].requires_grad()) continue;
+      const Tensor& wanted = all.gradients[g++];
+      if (!wanted.defined()) continue;
+      Tensors alone = map(inputs, [](const Tensor& t) { return t.detach(); });
+      alone[i] = alone[i].clone().requires_grad_();
+      expect_close(evaluate(test_, alone).gradients.at(0), wanted, test_.tolerance64,
+                   concat("gradient of input ", i, " alone"));
+    }
   }
 
   // After the last backward pass no node holds a tensor, neither of the operation nor of its gradients.

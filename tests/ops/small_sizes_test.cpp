@@ -29,6 +29,8 @@ TEST_CASE("a number without dimensions is indexed as a vector of one element") {
     CHECK(show(read) == "[] 3");
     CHECK(show(autograd::grad({read}, {x})[0]) == "[] 1");
   }
+  CHECK(show(masked_select(x, mask_of({1})[0])) == "[1] 3");
+  CHECK(show(masked_select(x, mask_of({0})[0])) == "[0]");
   CHECK_THROWS_WITH_AS(index_select(x, 0, indices({0, 0})), doctest::Contains("takes one index"), Error);
   const Tensor number = tensor(3.0), two = tensor(2.0);
   CHECK(show(number.scatter(0, first[0], two)) == "[] 2");
@@ -45,7 +47,8 @@ TEST_CASE("put without positions leaves a tensor as it is") {
   CHECK_THROWS_AS(zeros({0}).put(indices({0}), zeros({1})), Error);
 }
 
-// Each takes an input [1, 1, size…] of one window, and refuses one that is shorter in any dimension.
+// Each takes an input [1, 1, size…] of one window, also without the batch, and refuses one that is shorter in any
+// dimension.
 TEST_CASE("operations with windows take an input of one window, and none that is smaller") {
   using Function = Tensor (*)(const Tensor&);
   struct Windowed {
@@ -139,11 +142,55 @@ TEST_CASE("operations with windows take an input of one window, and none that is
     CAPTURE(operation.name);
     std::vector<int64_t> sizes{1, 1};
     sizes.insert(sizes.end(), operation.sizes.begin(), operation.sizes.end());
-    CHECK_NOTHROW(operation.function(counting(sizes)));
+    const Tensor x = counting(sizes), y = operation.function(x);
+    if (operation.name != std::string("unfold")) CHECK(show(operation.function(x[0])) == show(y[0]));
     for (std::size_t d = 2; d < sizes.size(); ++d) {
       CAPTURE(d);
       std::vector<int64_t> shorter = sizes;
       if (--shorter[d] > 0) CHECK_THROWS_AS(operation.function(counting(shorter)), Error);
     }
   }
+}
+
+TEST_CASE("options of windows have a number, or one for each dimension, and strides of 1 are the least") {
+  const Tensor row = counting({1, 1, 4}), image = counting({1, 1, 4, 4}), volume = counting({1, 1, 4, 4, 4});
+  CHECK_THROWS_AS(max_pool1d(row, 2, {1, 1}), Error);
+  CHECK_THROWS_AS(max_pool1d(row, {2, 2}), Error);
+  CHECK_THROWS_AS(max_pool1d(row, 2, 1, {1, 1}), Error);
+  CHECK_THROWS_AS(max_pool1d(row, 2, 1, 0, {1, 1}), Error);
+  CHECK_THROWS_AS(avg_pool1d(row, 2, {1, 1}), Error);
+  CHECK_THROWS_AS(avg_pool1d(row, 2, 1, {1, 1}), Error);
+  CHECK_THROWS_AS(max_pool2d(image, {2, 2, 2}), Error);
+  CHECK_THROWS_AS(avg_pool2d(image, 2, {1, 1, 1}), Error);
+  CHECK_THROWS_AS(im2col(image, {2, 2, 2}), Error);
+  CHECK_THROWS_AS(avg_pool3d(volume, {2, 2}), Error);
+  for (const int64_t stride : {0, -1}) {
+    CHECK_THROWS_AS(max_pool1d(row, 2, stride), Error);
+    CHECK_THROWS_AS(max_pool2d(image, 2, stride), Error);
+    CHECK_THROWS_AS(avg_pool2d(image, 2, stride), Error);
+    CHECK_THROWS_AS(avg_pool3d(volume, 2, stride), Error);
+    CHECK_THROWS_AS(im2col(image, 2, 1, 0, stride), Error);
+  }
+  const auto [most, at] = max_pool3d_with_indices(volume, 2, 1);
+  CHECK(max_unpool3d(most, at, {4, 4, 4}, {1, 1, 1}, {0, 0, 0}).sizes() == volume.sizes());
+  CHECK_THROWS_AS(max_unpool3d(most, at, {4, 4, 4}, {1, 0, 1}, {0, 0, 0}), Error);
+}
+
+TEST_CASE("operations refuse numbers that are just out of range") {
+  const Tensor x = ones({2, 3});
+  for (const double p : {-0.01, 1.01}) {
+    CHECK_THROWS_AS(dropout(x, p, true), Error);
+    CHECK_THROWS_AS(dropout(x, p, false), Error);
+    CHECK_THROWS_AS(alpha_dropout(x, p, true), Error);
+    CHECK_THROWS_AS(feature_dropout(x, p, true), Error);
+    CHECK_THROWS_AS(x.bernoulli(p), Error);
+  }
+  CHECK_THROWS_WITH_AS(one_hot(indices({})), doctest::Contains("cannot be inferred"), Error);
+  CHECK_THROWS_AS(one_hot(indices({0}), 0), Error);
+  CHECK(show(one_hot(indices({}), 2)) == "[0, 2]");
+  CHECK_THROWS_AS(linalg_norm(ones({2, 2, 2}), 2, IntArrayRef({0, 1, 2})), Error);
+  CHECK_THROWS_AS(linalg_norm(ones({2, 2, 2}), 2), Error);
+  CHECK(show(linalg_norm(ones({2, 2, 2}), 1, IntArrayRef({0, 1}))) == "[2] 2 2");
+  CHECK_THROWS_AS(linalg_lu(ones({2, 2}), /*pivot=*/false), Error);
+  CHECK_THROWS_AS(linalg_lu_factor(ones({2, 2}), /*pivot=*/false), Error);
 }

@@ -5,10 +5,12 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/linalg/linalg.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/threads/parallel_for.h"
 #include "tandem/tests/ops/op_testing.h"
+#include "tandem/tests/ops/values.h"
 
 using namespace tandem;
 using namespace tandem::testing;
@@ -181,4 +183,19 @@ TEST_CASE("integer products reject fractional factors") {
   CHECK_THROWS_WITH_AS(addmm(s, s, s, 0.5), doctest::Contains("0.5 must be an integer"), Error);
   CHECK_THROWS_AS(s.addmm_(s, s, 1, 0.5), Error);
   CHECK(addmm(s, s, s, 2, true).sum().item<int64_t>() == 16);
+}
+
+TEST_CASE("exponentials of matrices of one number are those of the number, whatever the norm") {
+  for (const double x : {0.0, 1e-3, 0.1, -0.7, 1.9, 3.6, 5.25, -5.3, 5.5, 11.0, 40.0})
+    CHECK(linalg_matrix_exp(full({1, 1}, x, kDouble)).item<double>() == doctest::Approx(std::exp(x)).epsilon(2e-13));
+}
+
+TEST_CASE("the triangle that eigh and cholesky read has a capital or a small letter") {
+  const Tensor a = tensor({{2.0, 1.0}, {0.0, 3.0}}), lower = a.mH();
+  for (const char* upper : {"U", "u"}) {
+    CHECK(show(linalg_eigvalsh(a, upper)) == show(linalg_eigvalsh(lower, "L")));
+    CHECK(show(std::get<0>(linalg_eigh(a, upper))) == show(std::get<0>(linalg_eigh(lower, "l"))));
+  }
+  CHECK(show(linalg_eigvalsh(a, "l")) == "[2] 2 3");
+  CHECK_THROWS_AS(linalg_eigh(a, "X"), Error);
 }

@@ -101,6 +101,23 @@ TEST_CASE("functions of half types at zeros, signs and infinities are those of f
   }
 }
 
+TEST_CASE("functions of two arguments refuse tensors of two devices, in place too") {
+  struct TwoDevices {
+    TwoDevices() { cpu::set_device_count(2); }
+    ~TwoDevices() { cpu::set_device_count(1); }
+  } const two;
+  const Device other(kCPU, 1);
+  for (const BinaryFunction& f : binary_functions())
+    for (const ScalarType type : {kFloat, kInt}) {
+      CAPTURE(f.name);
+      const Tensor here = ones({2}, type), there = here.to(other);
+      const Parameters& parameters = f.extremes[0];
+      CHECK_THROWS_AS(f.function(here, there, parameters), Error);
+      CHECK_THROWS_AS(f.function(there, here, parameters), Error);
+      if (f.in_place != nullptr) CHECK_THROWS_AS(f.in_place(here.clone(), there, parameters), Error);
+    }
+}
+
 TEST_CASE("integer arithmetic for every type") {
   for (ScalarType type : kIntegers) {
     CAPTURE(name(type));
