@@ -3,8 +3,8 @@
 A mutant is killed if a program ends with an error, or takes many times as long as the original. A case is one of a
 doctest program's or of the test `ops`, each in a process of its own (what is made once in a process is reached by all
 of its cases), or all of another test. Left out are tests of the suite `processes` and those that are not built, cases
-that fail without a mutant (with -O1, or within MEMORY), and cases that take longer than SLOW, which slow_cases.txt in
-the build folder keeps.
+that fail without a mutant, as some do with -O1, and cases that take longer than SLOW, which slow_cases.txt in the build
+folder keeps.
 """
 import concurrent.futures
 import json
@@ -19,7 +19,7 @@ import time
 import typing
 
 WORKERS = len(os.sched_getaffinity(0))
-MEMORY = 6 << 30  # bytes of address space: mutants may ask for any amount
+MEMORY = (6 << 30, 80 << 30)  # bytes of address space: mutants may ask for any amount, and captured steps reserve some
 SLOW = 30.0  # seconds
 FIRST = 8  # so many cases run first, then four times as many, and so on
 ENOUGH = 120.0  # seconds that the cases that are run with one mutant may take without it
@@ -28,6 +28,7 @@ ENOUGH = 120.0  # seconds that the cases that are run with one mutant may take w
 class Case(typing.NamedTuple):
     program: str
     name: str  # "": the whole program
+    memory: int
     seconds: float
     reached: frozenset
 
@@ -68,14 +69,14 @@ class Programs:
             environment["TANDEM_CPU"] = "avx2"
         return environment
 
-    def run(self, program, arguments, mutant, seconds=600.0, reached=None):
+    def run(self, program, arguments, mutant, memory=MEMORY[0], seconds=600.0, reached=None):
         """(exit code, output); the exit code is None if the time was not enough."""
         test = self.tests[program]
         environment = self.environment(program)
         environment["TANDEM_MUTANT"] = str(mutant)
         if reached:
             environment["TANDEM_MUTANTS_REACHED"] = reached
-        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
         own = {str(self.build / f): str(self.folder / "bin" / os.path.basename(f)) for f in self.files[program]}
         command = [own[w] if w in own and os.path.exists(own[w]) else w for w in test["cmd"]] + arguments
         with tempfile.TemporaryFile() as output:
@@ -119,16 +120,18 @@ class Programs:
     def case(self, entry):
         """Runs the original; the case with what it reaches, or why it is left out."""
         program, name = entry
-        with tempfile.NamedTemporaryFile(dir=self.folder) as reached:
-            began = time.monotonic()
-            code, text = self.run(program, self.selection(program, [name]), -1, SLOW, reached.name)
+        for memory in MEMORY:
+            with tempfile.NamedTemporaryFile(dir=self.folder) as reached:
+                began = time.monotonic()
+                code, text = self.run(program, self.selection(program, [name]), -1, memory, SLOW, reached.name)
+                seconds = time.monotonic() - began
+                numbers = frozenset(map(int, pathlib.Path(reached.name).read_text().split()))
+            if code in (0, 77):
+                return Case(program, name, memory, seconds, numbers)
             if code is None:
                 self.slow.add(f"{program}: {name}")
                 return "slow"
-            if code not in (0, 77):
-                return f"fails without a mutant (exit code {code}): {text[-2000:]}"
-            numbers = frozenset(map(int, pathlib.Path(reached.name).read_text().split()))
-        return Case(program, name, time.monotonic() - began, numbers)
+        return f"fails without a mutant (exit code {code}): {text[-2000:]}"
 
     def reaching(self):
         """The cases that reach any mutant."""
@@ -148,7 +151,7 @@ class Programs:
         while at < len(cases):
             by_program = {}
             for case in cases[at:at + size]:
-                by_program.setdefault(case.program, []).append(case)
+                by_program.setdefault((case.program, case.memory), []).append(case)
             yield from by_program.items()
             at, size = at + size, 4 * size
 
@@ -161,7 +164,7 @@ class Programs:
         if not mine:
             return "survived", "not reached"
         killers, left = [], ENOUGH * (10 if all_killers else 1)
-        for program, batch in self.batches(mine):
+        for (program, memory), batch in self.batches(mine):
             seconds = sum(c.seconds for c in batch)
             left -= seconds
             if left < 0:
@@ -169,7 +172,7 @@ class Programs:
             if program in killers:
                 continue
             selection = self.selection(program, [c.name for c in batch])
-            if self.run(program, selection, mutant, 10 + 5 * seconds)[0] not in (0, 77):
+            if self.run(program, selection, mutant, memory, 10 + 5 * seconds)[0] not in (0, 77):
                 killers.append(program)
                 if not all_killers:
                     break

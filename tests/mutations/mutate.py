@@ -90,7 +90,7 @@ def listed(mutant, lines, entries):
 # ---- choosing
 
 def paths_of(folder, build, only):
-    found = {p for p in build.users if folder_of(p) == folder and p.endswith((".h", ".cpp"))}
+    found = {p for p in build.users if folder_of(p) == folder and p.endswith((".h", ".cpp", ".cu"))}
     found = {p for p in found - build.precompiled if build.objects.intersection(build.users[p])}
     return sorted(p for p in found if not only or any(fnmatch.fnmatch(p, pattern) for pattern in only))
 

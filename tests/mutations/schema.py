@@ -87,9 +87,8 @@ class Build:
         """What the compiler of a file gets that includes depend on."""
         users = self.objects.intersection(self.users[path]).intersection(self.commands)
         words = shlex.split(self.commands[min(users)]["command"]) if users else []
-        found = [f"{w[:2]}{self.folder / w[2:]}" for w in words if w.startswith("-I")]
-        found += [f"-isystem{self.folder / w[len('-isystem'):]}" for w in words if w.startswith("-isystem")]
-        return found + [w for w in words if w.startswith("-D")]
+        words = re.findall(r"(?<!\S)(-I|-isystem|-D) ?(\S+)", " ".join(words))
+        return [kind + (value if kind == "-D" else str(self.folder / value)) for kind, value in words]
 
     def ninja(self, *arguments):
         return subprocess.run(["ninja", "-t", *arguments], cwd=self.folder, check=True, capture_output=True,

@@ -29,7 +29,7 @@ BINARY = {
 NAMES = {"min": "max", "max": "min", "floor": "ceil", "ceil": "floor", "front": "back", "back": "front",
          "any_of": "all_of", "all_of": "any_of", "sin": "cos", "cos": "sin"}
 # Calls whose arguments, after the first one of `check`, make the text of an error or of a profile.
-MESSAGES = {"check", "fail", "concat", "refuse", "Error", "Record", "warn", "warn_once"}
+MESSAGES = {"check", "check_alike", "fail", "concat", "refuse", "Error", "Record", "warn", "warn_once"}
 # Calls whose arguments may be swapped.
 SYMMETRIC = {"min", "max", "swap", "hypot", "equal", "same", "equal_saved", "logical_and", "logical_or", "logical_xor",
              "maximum", "minimum", "add_sizes", "result_type", "promote_types", "__builtin_add_overflow",
