@@ -127,7 +127,7 @@ class Bench:
                 ("GPT-2 of 4 layers, width 256, 8 x 128 tokens",
                  {"layers": 4, "width": 256, "heads": 4, "vocabulary": 4096, "tokens": 128}, 8, 20),
                 ("GPT-2 124M, 1 x 256 tokens", {"tokens": 256}, 1, 3)):
-            common = {"model": "gpt2", "warm": 2, **model}
+            common = {"model": "gpt2", "warm": 4, **model}  # the memory settles in the third step
             alone = self.train(1, way="pass", batch=samples, steps=1, **common)[0]
             for size in (2, 4):
                 options = {**common, "batch": samples * size, "steps": steps}
