@@ -108,6 +108,10 @@ TEST_CASE("the order is uniform and does not change between versions") {
   for (auto& row : counts)
     for (int count : row) CHECK(std::abs(count - 1000) < 150);
   CHECK(shuffled_order(8, 0, 0) == std::vector<int64_t>{6, 4, 3, 2, 5, 0, 7, 1});
+  // All 64 random bits of each step count.
+  uint64_t sum = 0;
+  for (const int64_t i : shuffled_order(400000, 3, 2)) sum = sum * 0x100000001b3u + static_cast<uint64_t>(i);
+  CHECK(sum == 1743095295575537852u);
 }
 
 TEST_CASE("batches do not depend on the number of workers") {

@@ -223,6 +223,7 @@ TEST_CASE("TokenWindows") {
   CHECK_THROWS_AS(set.get(3), IndexError);
   CHECK(TokenWindows(arange(21, kInt), 5).size() == 4u);
   CHECK(TokenWindows(arange(6, kLong), 5).size() == 1u);
+  CHECK(TokenWindows(arange(6, kLong), 1, 1).size() == 5u);
   TokenWindows dense(arange(20, kInt), 5, 1);
   CHECK(dense.size() == 15u);
   CHECK(dense.get(14).target[4].item<int64_t>() == 19);
@@ -289,6 +290,7 @@ TEST_CASE("a text in pieces is the whole text, whatever their size") {
   CHECK(pieces_of(path, Cut::kWord, 16).size() > 10);
   write_file(path, std::string(100, 'x'));  // there is no place to cut
   CHECK_EQ(pieces_of(path, Cut::kWord, 16).size(), 1);
+  CHECK(pieces_of(path, Cut::kCharacter, 16).size() > 4);
 }
 
 TEST_CASE("line ends of Windows become those of Unix, and what is no text is refused by its line") {
@@ -328,4 +330,9 @@ TEST_CASE("tokens take as few bytes as their number allows") {
     CHECK(tokens.to(kLong).equal(tensor({0, 1, 2, 0, 1}, kLong)));
   }
   CHECK(mentions(error_of([&] { encode_pieces(path, Cut::kCharacter, 2, encode); }), "token 2"));
+  std::string longer;  // than a piece
+  while (longer.size() < (std::size_t{4} << 20) + 9) longer += "abc";
+  write_file(path, longer);
+  const Tensor tokens = encode_pieces(path, Cut::kCharacter, 3, encode);
+  CHECK(tokens.equal((arange(static_cast<int64_t>(longer.size())) % 3).to(kByte)));
 }

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "tandem/autograd/ops.h"
+#include "tandem/nn/files/crc32.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
@@ -73,13 +74,70 @@ TEST_CASE("grey becomes RGB, and RGB becomes grey by luma") {
             .equal(tensor({76, 150, 29}, kByte).view({1, 1, 3})));
 }
 
+namespace {
+
+std::string big_endian(uint32_t n) {
+  return {static_cast<char>(n >> 24), static_cast<char>(n >> 16), static_cast<char>(n >> 8), static_cast<char>(n)};
+}
+// A PNG with a chunk more, after the header or, if there is one, after the palette.
+std::string with_chunk(const std::string& png, const std::string& type, const std::string& content, uint32_t flaw = 0) {
+  const std::string body = type + content;
+  const std::string chunk = big_endian(static_cast<uint32_t>(content.size())) + body +
+                            big_endian(serialize::crc32(body.data(), body.size()) ^ flaw);
+  return png.substr(0, 33) + chunk + png.substr(33);
+}
+
+// Without a chunk of a type and a length.
+std::string without(std::string png, const std::string& type, std::size_t length) {
+  const std::size_t at = png.find(type);
+  return at == std::string::npos ? png : png.erase(at - 4, length + 12);
+}
+
+}  // namespace
+
+TEST_CASE("PNG: the orientation of EXIF data, of a sound chunk and within its directory") {
+  const Tensor image = ramp(3, 4, 6);
+  const std::string png = encode_png(image), turned = with_chunk(png, "eXIf", exif(true, 6));
+  CHECK(decode_image(turned, "a").equal(image.flip({1}).transpose(1, 2).contiguous()));
+  CHECK(decode_image(turned, "a", {.apply_exif_orientation = false}).equal(image));
+  CHECK(decode_image(with_chunk(png, "eXIf", exif(true, 6), 1), "a").equal(image));
+  CHECK(decode_image(with_chunk(turned, "tEXt", "a"), "a").equal(decode_image(turned, "a")));
+  std::string longer = exif(true, 6);
+  longer[9] = 0;  // the directory has no entry, but is followed by one
+  CHECK(decode_image(with_chunk(png, "eXIf", longer), "a").equal(image));
+}
+
+TEST_CASE("PNG: transparency and gamma are shown on a background, of sound chunks only") {
+  const Tensor image = full({3, 1, 2}, 100, kByte);
+  const std::string png = encode_png(image), clear = std::string("\0\x64\0\x64\0\x64", 6);
+  const DecodeOptions on{.background = uint8_t{7}};
+  const auto shown = [&](const std::string& file) { return decode_image(file, "a", on)[0][0][0].item<int64_t>(); };
+  CHECK(shown(png) == 100);
+  CHECK(shown(with_chunk(png, "tRNS", clear)) == 7);
+  CHECK(decode_image(with_chunk(png, "tRNS", clear), "a").equal(image));
+  CHECK(shown(with_chunk(png, "tRNS", clear, 1)) == 100);
+  CHECK(shown(with_chunk(png, "tRNS", clear.substr(2))) == 100);
+  CHECK(shown(with_chunk(png, "tRNS", "")) == 100);
+  const std::string gray = encode_png(image.narrow(0, 0, 1));
+  CHECK(shown(with_chunk(gray, "tRNS", clear.substr(4))) == 7);
+  CHECK(shown(with_chunk(gray, "tRNS", clear)) == 100);
+  const std::string plain = without(without(png, "sRGB", 1), "gAMA", 4), linear = big_endian(100000);
+  CHECK(shown(plain) == 100);
+  CHECK(shown(with_chunk(plain, "gAMA", linear)) > 120);
+  CHECK(shown(with_chunk(plain, "gAMA", linear, 1)) == 100);
+  CHECK(shown(with_chunk(plain, "gAMA", big_endian(15))) == 100);
+  CHECK(shown(with_chunk(with_chunk(plain, "gAMA", linear), "sRGB", std::string(1, '\0'))) == 100);
+}
+
 TEST_CASE("tensors that are no images, and qualities, are refused") {
   CHECK_THROWS_WITH_AS(encode_png(zeros({3, 2, 2})), Contains("expected a uint8 image [1, H, W] or [3, H, W]"), Error);
   CHECK_THROWS_WITH_AS(encode_png(ramp(2, 2, 2)), Contains("encode_png"), Error);
   CHECK_THROWS_WITH_AS(encode_png(ramp(3, 0, 2)), Contains("2 x 0 pixels"), Error);
   CHECK_THROWS_WITH_AS(encode_jpeg(ramp(3, 2, 2), 0), Contains("quality 0; expected 1 to 100"), Error);
-  if (has_jpeg())
-    CHECK_THROWS_WITH_AS(encode_jpeg(full({1, 1, 65501}, 0, kByte)), Contains("expected 1 to 65500 per side"), Error);
+  CHECK_THROWS_AS(encode_jpeg(ramp(3, 2, 2), 101), Error);
+  if (!has_jpeg()) return;
+  CHECK_THROWS_WITH_AS(encode_jpeg(full({1, 1, 65501}, 0, kByte)), Contains("expected 1 to 65500 per side"), Error);
+  for (const int quality : {1, 100}) CHECK(decode_image(encode_jpeg(ramp(3, 2, 2), quality), "a").size(1) == 2);
 }
 
 TEST_CASE("files over the limits are refused before they are decoded") {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "tandem/autograd/ops.h"
@@ -115,6 +116,7 @@ TEST_CASE("Resize scales the shorter side") {
   CHECK(sizes(applied(Resize(32), noise(1, 1, 5000), 0)) == std::vector<int64_t>{1, 32, 160000});
   CHECK(sizes(applied(Resize(ImageSize{5, 9}), noise(3, 20, 35), 0)) == std::vector<int64_t>{3, 5, 9});
   CHECK_THROWS_WITH_AS(Resize(0), Contains("Resize: size 0 x 0"), Error);
+  CHECK_THROWS_WITH_AS(applied(Resize(5), zeros({4, 4}), 0), Contains("Resize: expected an image"), Error);
 }
 
 TEST_CASE("crops") {
@@ -173,6 +175,10 @@ TEST_CASE("RandomResizedCrop: the boxes have the drawn shares and ratios") {
   // No box with that ratio fits: the largest one in the middle is taken.
   const Tensor thin = noise(3, 4, 400);
   CHECK(applied(RandomResizedCrop(ImageSize{4, 5}, {0.9, 1}), thin, 3).equal(thin.slice(2, 197, 202)));
+  const Tensor high = noise(3, 400, 4);
+  CHECK(applied(RandomResizedCrop(ImageSize{4, 4}, {0.9, 1}, {1, 1}), high, 3).equal(high.slice(1, 198, 202)));
+  CHECK_THROWS_WITH_AS(applied(RandomResizedCrop(5), zeros({4, 4}), 0),
+                       Contains("RandomResizedCrop: expected an image"), Error);
   CHECK_THROWS_AS(RandomResizedCrop(5, {0, 1}), Error);
   CHECK_THROWS_AS(RandomResizedCrop(5, {0.5, 0.2}), Error);
 }
@@ -208,7 +214,49 @@ TEST_CASE("colours are those of torchvision's functions") {
   CHECK(even.equal(even[0][0][0].expand({1, 3, 3})));
   CHECK_THROWS_WITH_AS(functional::adjust_hue(many, 0.6), Contains("adjust_hue: 0.6 turns"), Error);
   CHECK_THROWS_WITH_AS(functional::adjust_contrast(many, -1), Contains("factor -1"), Error);
+  CHECK_THROWS_WITH_AS(functional::adjust_brightness(many, HUGE_VAL), Contains("factor inf"), Error);
+  CHECK_THROWS_WITH_AS(functional::adjust_saturation(many[0], 1), Contains("expected an image [C, H, W]"), Error);
   CHECK_THROWS_WITH_AS(functional::adjust_contrast(many.to(kFloat), 1), Contains("expected a uint8 image"), Error);
+}
+
+TEST_CASE("levels are counted from the first pixel to the last") {
+  CHECK(functional::autocontrast(image_of({50, 100, 150}, 1, 1, 3)).equal(image_of({0, 127, 255}, 1, 1, 3)));
+  CHECK(functional::autocontrast(image_of({150, 100, 50}, 1, 1, 3)).equal(image_of({255, 127, 0}, 1, 1, 3)));
+  CHECK(functional::pad(image_of({1, 2}, 1, 1, 2), 0).equal(image_of({1, 2}, 1, 1, 2)));
+  CHECK_THROWS_AS(functional::pad(image_of({1, 2}, 1, 1, 2), -1), Error);
+}
+
+TEST_CASE("a side of 32767 pixels is the longest that affine takes") {
+  for (const bool wide : {false, true}) {
+    const auto line = [&](int64_t n) { return wide ? zeros({1, 1, n}, kByte) : zeros({1, n, 1}, kByte); };
+    CHECK(functional::affine(line(32767), {}).equal(line(32767)));
+    CHECK_THROWS_WITH_AS(functional::affine(line(32768), {}), Contains("at most 32767 pixels"), Error);
+  }
+}
+
+TEST_CASE("each change of ColorJitter is applied, and at full strength RandAugment makes torchvision's changes") {
+  const Tensor image = noise(3, 8, 331);
+  const auto jitter = [](double a, double b, double c, double d) { return ColorJitter(a, b, c, d); };
+  for (const ColorJitter& one :
+       {jitter(0.5, 0, 0, 0), jitter(0, 0.5, 0, 0), jitter(0, 0, 0.5, 0), jitter(0, 0, 0, 0.5)})
+    for (uint64_t seed = 0; seed < 4; ++seed) CHECK(!applied(one, image, seed).equal(image));
+  namespace F = functional;
+  std::vector<Tensor> expected{image, F::autocontrast(image), F::equalize(image), F::posterize(image, 4),
+                               F::solarize(image, 0)};
+  for (const double sign : {-1.0, 1.0}) {
+    expected.push_back(F::affine(image, {.translate_x = sign * 150}));
+    expected.push_back(F::affine(image, {.translate_y = sign * 3}));
+    expected.push_back(F::rotate(image, sign * 30));
+    expected.push_back(F::adjust_brightness(image, 1 + sign * 0.9));
+    expected.push_back(F::adjust_contrast(image, 1 + sign * 0.9));
+    expected.push_back(F::adjust_saturation(image, 1 + sign * 0.9));
+    expected.push_back(F::adjust_sharpness(image, 1 + sign * 0.9));
+  }
+  std::vector<Tensor> drawn;
+  for (uint64_t seed = 0; seed < 150; ++seed) drawn.push_back(applied(RandAugment(1, 30), image, seed));
+  for (std::size_t k = 0; k < expected.size(); ++k)
+    CHECK_MESSAGE(std::any_of(drawn.begin(), drawn.end(), [&](const Tensor& t) { return t.equal(expected[k]); }), k);
+  CHECK_THROWS_AS(RandAugment(1, -1), Error);
 }
 
 TEST_CASE("ColorJitter draws factors and orders") {
@@ -249,6 +297,7 @@ TEST_CASE("conversion and normalisation") {
   const Tensor in_float = applied(ConvertImageDtype(), image, 0);
   CHECK(in_float.equal(image.to(kFloat).div(255)));
   CHECK(applied(ConvertImageDtype(kByte), in_float, 0).equal(image));
+  CHECK(applied(ConvertImageDtype(kDouble), in_float, 0).equal(in_float.to(kDouble)));
   const Tensor mean = tensor({0.1, 0.2, 0.3}, kFloat).view({3, 1, 1}),
                stddev = tensor({0.5, 0.25, 2.0}, kFloat).view({3, 1, 1});
   CHECK(applied(transforms::Normalize({0.1, 0.2, 0.3}, {0.5, 0.25, 2}), in_float, 0)
