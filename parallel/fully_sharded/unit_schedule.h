@@ -12,7 +12,9 @@
 //                        arrived, for the values of the next unit
 //   between two units    2 for the gradients, which are copied to a flat buffer, and 1 for the values of the next unit
 // So there are 3 at most, or 2 if communication does not overlap with computation, and what reduce_scatter receives at
-// a time. The root's values are kept in forward, and released in backward once a unit is reached.
+// a time. Values that are gathered in a half type, and their gradients until they are copied, take half as much. The
+// root's values are kept in forward, and released in backward once a unit is reached, unless an earlier pass has needed
+// them again.
 #pragma once
 #include <exception>
 #include <functional>

@@ -56,8 +56,6 @@ void check_gradients(const FullyShardedDataParallelBase& model, const nn::Module
   }
 }
 
-}  // namespace
-
 // What a group of ranks holds between the steps of training, and at most, in bytes.
 struct Use {
   int64_t forward = 0;  // between forward and backward
@@ -65,8 +63,10 @@ struct Use {
   int64_t slices = 0;  // of parameters, without optimizer and gradients
 };
 
+// With autocast if gathers are rounded.
 template <class Make>
-Use memory_of_training(int size, const Make& make, const std::function<Tensor()>& input, bool overlap) {
+Use memory_of_training(int size, const Make& make, const std::function<Tensor()>& input,
+                       FullyShardedDataParallelOptions options) {
   Use use;
   on_ranks(size, [&](const GroupPtr& group) {
     const auto alone = [&](const std::function<void()>& f) {
@@ -79,12 +79,18 @@ Use memory_of_training(int size, const Make& make, const std::function<Tensor()>
     alone([&] { before = memory_stats(kCPU).current_bytes; });
     auto net = make();
     using Net = typename decltype(net)::ContainedType;
-    FullyShardedDataParallel<Net> model(net, {.process_group = group, .overlap = overlap});
+    FullyShardedDataParallelOptions own = options;
+    own.process_group = group;
+    FullyShardedDataParallel<Net> model(net, own);
     optim::Adam adam(model->parameters(), optim::AdamOptions(1e-3));
     alone([&] { reset_peak_memory_stats(kCPU); });
     for (int step = 0; step < 3; ++step) {
       adam.zero_grad();
-      const Tensor loss = loss_of(model->forward(x));
+      Tensor loss;
+      {
+        const autocast::AutocastGuard guard(kCPU, kBFloat16, own.gather_rounded);
+        loss = loss_of(model->forward(x));
+      }
       alone([&] { use.forward = memory_stats(kCPU).current_bytes - before; });
       loss.backward();
       adam.step();
@@ -101,6 +107,8 @@ Use memory_of_training(int size, const Make& make, const std::function<Tensor()>
 // reduce_scatter packs and receives 4 MiB each at a time.
 constexpr int64_t kRounds = 8 << 20;
 
+}  // namespace
+
 TEST_CASE("the memory of a rank is its part of parameters, gradients and state, and three units or two") {
   if (!available()) return;
   static constexpr int64_t kWidth = 2048, kLayers = 3, kUnit = 4 * (kWidth * kWidth + kWidth),  // 16 MiB and a bias
@@ -110,22 +118,22 @@ TEST_CASE("the memory of a rank is its part of parameters, gradients and state, 
     for (int i = 0; i < kLayers; ++i) net->push_back(nn::Linear(kWidth, kWidth));
     return net;
   };
+  const auto input = [] { return randn({2, kWidth}); };
+  struct Case {
+    FullyShardedDataParallelOptions options;
+    int64_t most;
+  };
   for (const int size : {1, 2, 4})
-    for (const bool overlap : {true, false}) {
+    for (const Case& each : {Case{{.overlap = true}, 3 * kUnit + kRounds}, Case{{.overlap = false}, 2 * kUnit},
+                             Case{{.gather_rounded = true}, 2 * kUnit + kRounds}}) {
       CAPTURE(size);
-      CAPTURE(overlap);
-      const Use use = memory_of_training(
-          size, make,
-          [] {
-            return randn({2, kWidth});
-          },
-          overlap);
+      CAPTURE(each.most);
+      const Use use = memory_of_training(size, make, input, each.options);
       CHECK(use.slices == kLayers * kUnit);                        // 16 divides the bias
       CHECK(use.after == 4 * use.slices);                          // parameters, gradients and two averages
       CHECK(use.forward <= 3 * use.slices + size * kActivations);  // no gradients and no whole unit
       // The first unit's slices have no gradient while backward is there.
-      const int64_t units = size * (overlap ? 3 * kUnit + kRounds : 2 * kUnit) - kUnit;
-      CHECK(use.peak <= 4 * use.slices + units + size * kActivations);
+      CHECK(use.peak <= 4 * use.slices + size * (each.most + kActivations) - kUnit);
     }
 }
 
@@ -144,16 +152,12 @@ TEST_CASE("the memory of GPT-2, whose root is the largest unit") {
                                        .n_layer(kLayers)
                                        .n_head(4));
   };
+  const auto input = [] { return randint(kVocabulary, {1, kTokens}, kLong); };
   for (const int size : {2, 4})
     for (const bool overlap : {true, false}) {
       CAPTURE(size);
       CAPTURE(overlap);
-      const Use use = memory_of_training(
-          size, make,
-          [] {
-            return randint(kVocabulary, {1, kTokens}, kLong);
-          },
-          overlap);
+      const Use use = memory_of_training(size, make, input, {.overlap = overlap});
       CHECK(use.slices == kRoot + kLayers * kBlock);
       CHECK(use.after == 4 * use.slices);
       CHECK(use.peak <= 4 * use.slices + size * (2 * kRoot + 2 * kBlock + kActivations) - kRoot);
