@@ -130,6 +130,7 @@ SOURCES_MAY = {
     ("parallel/sharded", "ops.h"): "slices are cut and joined with operations",
     ("parallel/sharded", "nn/files"): "optimizers are saved and loaded",
     ("parallel/fully_sharded", "ops.h"): "slices are cut and joined with operations",
+    ("parallel/fully_sharded", "nn/layers"): "some are gathered in autocast's half type",
     ("parallel/fully_sharded", "nn/files"): "checkpoints are safetensors files",
     ("parallel/fully_sharded", "nn/optim"): "checkpoints have the state of an optimizer",
     ("parallel/norm", "autograd"): "its backward communicates",
