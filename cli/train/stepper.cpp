@@ -513,10 +513,13 @@ class FullySharded final : public ByTeam {
   }
 
   void backward_in_shards(const std::vector<Tensor>& batch, const GroupPlace& place) {
-    const Tensor correct = full({}, 0, TensorOptions(loss_sum_.device()).dtype(kLong));
+    const Tensor correct = full({}, 0, TensorOptions(loss_sum_.device()).dtype(kLong)), uncounted = correct.clone();
+    int64_t left = batch[1].size(0);  // then a shard that runs once more because other processes have more of them
     const parallel::StepResult result = shards_->backward(batch, [&](const std::vector<Tensor>& shard) {
       const auto reduced = in_precision(recipe_, loss_sum_.device());
-      return scaled_loss(net_->forward(augmented(recipe_, shard[0])), shard[1], place, correct);
+      const Tensor& counter = left > 0 ? correct : uncounted;
+      left -= shard[1].size(0);
+      return scaled_loss(net_->forward(augmented(recipe_, shard[0])), shard[1], place, counter);
     });
     report(result, batch[1].size(0), place.share * scaler_.get_scale());
     report_.correct = correct.item<int64_t>();

@@ -143,7 +143,7 @@ def test_resume():
 def test_shards():
     options = [word if word != "best" else "source" for word in IMAGES]
     options[options.index("--epochs") + 1] = "1"
-    options += ["--shards", "6", "--optimizer", "adamw", "--lr", "0.001", "--accumulate", "2", "--clip", "1"]
+    options += ["--shards", "8", "--optimizer", "adamw", "--lr", "0.001", "--accumulate", "2", "--clip", "1"]
     two = list(options)
     two[two.index("--epochs") + 1] = "2"
     tool("train", "--devices", "cpu:0", "--out", "sums-whole", *two)
