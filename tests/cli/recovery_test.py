@@ -3,8 +3,9 @@
 
   recovery_test.py TANDEM [--count N] [--seed S]      ends with the line "N passed, N failed"
 
-Each of N jobs must end with the bits of a run that nothing disturbed. Those of fully sharded runs depend on the number
-of processes, so they are compared from the last change of it on. --count 200 is the long form.
+Each of N jobs must end with the bits of a run that nothing disturbed, also if it is fully sharded. Those of fully
+sharded runs without --shards depend on the number of processes, so they are compared from its last change on.
+--count 200 is the long form.
 """
 import argparse
 import glob
@@ -63,11 +64,16 @@ def send(pid, how):
 
 
 def model(folder):
-    """The content of its files; a fully sharded run has several."""
+    """Type, shape and bytes of each tensor; a fully sharded run has several files."""
     found = {}
-    for path in glob.glob(f"{folder}/model*"):
+    for path in glob.glob(f"{folder}/model*.safetensors"):
         with open(path, "rb") as file:
-            found[os.path.basename(path)] = file.read()
+            head = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+            data = file.read()
+        for name, entry in head.items():
+            if name != "__metadata__":
+                begin, end = entry["data_offsets"]
+                found[name] = entry["dtype"], entry["shape"], data[begin:end]
     return found
 
 
@@ -106,8 +112,8 @@ def restarted(number, draw, whole, size, *words):
     return said.count("starting the ranks again")
 
 
-def test_restarts(number, draw, whole):
-    return restarted(number, draw, whole, draw.randint(1, 4), *TRAIN, "--out", "cut")
+def test_restarts(number, draw, whole, train):
+    return restarted(number, draw, whole, draw.randint(1, 4), *train, "--out", "cut")
 
 
 def lose(number, job):
@@ -146,15 +152,14 @@ def test_sharded_restarts(number, draw, whole):
     return restarted(number, draw, whole, size, *SHARDED, "--out", "cut")
 
 
-def test_fewer(number, draw, whole):
+def test_fewer(number, draw, whole, train):
     """A machine is lost, with the launcher and all ranks; fewer processes go on, then others."""
     sizes = sorted(draw.sample(range(1, 6), draw.randint(2, 3)), reverse=True)
     lost = 0
     for place, size in enumerate(sizes):
         last = place == len(sizes) - 1
         begun = os.path.exists("cut/checkpoint.safetensors")
-        job = subprocess.Popen([tandem, "launch", "-n", str(size), *TRAIN[:2],
-                                *([*RESUME[2:], "cut"] if begun else [*TRAIN[2:], "--out", "cut"])],
+        job = subprocess.Popen([tandem, "launch", "-n", str(size), *(RESUME if begun else [*train, "--out"]), "cut"],
                                env=clean, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if not last:
             time.sleep(draw.uniform(0.05, whole))
@@ -201,13 +206,14 @@ def main():
         restarts = lost = 0
         for number in range(args.count):
             reference = "whole"
+            train = [*TRAIN, *draw.choice([[], ["--fully-sharded"]])]
             if number % 4 == 3:
-                lost += test_fewer(number, draw, whole)
+                lost += test_fewer(number, draw, whole, train)
             elif number % 4 == 1:
                 reference = "reference"
                 restarts += (test_sharded if number % 8 == 1 else test_sharded_restarts)(number, draw, whole)
             else:
-                restarts += test_restarts(number, draw, whole)
+                restarts += test_restarts(number, draw, whole, train)
             check(f"job {number}: the bits of the undisturbed run", model("cut") == model(reference))
             check(f"job {number}: its metrics", metrics("cut") == metrics(reference),
                   (metrics("cut"), metrics(reference)))
