@@ -35,7 +35,8 @@ std::string described_bytes(const std::vector<UnitBytes>& units, int64_t process
   std::string text = byte_size(kept) + " of parameters, gradients and optimizer state";
   if (root > 0) text += concat(", and ", byte_size(root), " of whole parameters in a step");
   if (!whole.empty())
-    text += concat(root > 0 ? " with up to two of " : ", and in a step up to two of ",
+    text += concat(root > 0 ? " with values or gradients of up to three of "
+                            : ", and in a step values or gradients of up to three of ",
                    counted(static_cast<int64_t>(whole.size()), "unit", "units"), ", each at most ", byte_size(largest));
   if (const int64_t own = (shards + processes - 1) / processes; own > 0) {
     // Nodes of a tree at a time.

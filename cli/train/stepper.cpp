@@ -437,7 +437,9 @@ class FullySharded final : public ByTeam {
  public:
   FullySharded(const nn::Sequential& model, const Recipe& recipe, const Placement& placement)
       : ByTeam(model, recipe, placement),
-        net_(model_, {.process_group = placement.team.group_for(placement.root), .is_unit = units_of(model_)}) {
+        net_(model_, {.process_group = placement.team.group_for(placement.root),
+                      .gather_rounded = recipe.half(),
+                      .is_unit = units_of(model_)}) {
     Recipe elementwise = recipe;  // a slice is a vector of matrices and others
     if (recipe.decay == "matrices") {
       elementwise.decay = "all";

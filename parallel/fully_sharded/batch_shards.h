@@ -47,11 +47,11 @@ class BatchShards {
 
   using Loss = FunctionRef<Tensor(const Tensors& shard)>;
   /// Forward and backward of this process's part of a batch: tensors that are split along dimension 0. `loss` calls the
-  /// model with a shard and returns a scalar; on a process with a shard less than others it is called for its last shard
-  /// twice, the second time without effect on gradients, buffers and the result. Adds the gradient of the whole batch's loss to those of the slices. All
-  /// processes call it together. Throws Error on an empty batch, parts that are not the processes' runs of shards, or a
-  /// loss that is not finite; the group has then failed, and gradients and buffers are as before. In a step that is
-  /// skipped they are, too.
+  /// model with a shard and returns a scalar; on a process with a shard less than others it is called for its last
+  /// shard twice, the second time without effect on gradients, buffers and the result. Adds the gradient of the whole
+  /// batch's loss to those of the slices. All processes call it together. Throws Error on an empty batch, parts that
+  /// are not the processes' runs of shards, or a loss that is not finite; the group has then failed, and gradients and
+  /// buffers are as before. In a step that is skipped they are, too.
   parallel::StepResult backward(const Tensors& batch, Loss loss);
 
   /// The norms of the whole gradients, in the order of the wrapped module's parameters that have one, with the bits of

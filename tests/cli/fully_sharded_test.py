@@ -122,6 +122,17 @@ def test_images():
     check("one process has the bits of a whole model", model("one") == tensors("one-whole/model.safetensors"))
 
 
+def test_half():
+    plain = [word if word != "best" else "source" for word in IMAGES]
+    for precision in ("bf16", "fp16"):
+        sharded(2, precision, *plain, "--precision", precision)
+        tool("train", "--processes", "2", "--shards", "0", "--out", f"whole-{precision}", *plain, "--precision",
+             precision)
+        check(f"{precision}: the same bits", model(precision) == tensors(f"whole-{precision}/model.safetensors"))
+        check(f"{precision}: and losses", metrics(precision) == metrics(f"whole-{precision}"),
+              (metrics(precision), metrics(f"whole-{precision}")))
+
+
 def test_resume():
     options = [word if word != "best" else "source" for word in IMAGES]
     options[options.index("--epochs") + 1] = "1"
@@ -155,7 +166,8 @@ def test_shards():
     sharded(2, "sums", *options)
     for then in (1, 3, 2):
         shutil.copytree("sums", f"sums-then{then}")
-        done = tool("train", "--resume", f"sums-then{then}", "--epochs", "2", "--processes", str(then), "--threads", "3")
+        done = tool("train", "--resume", f"sums-then{then}", "--epochs", "2", "--processes", str(then), "--threads",
+                    "3")
         check(f"the same bits when it goes on in {then}", model(f"sums-then{then}") == whole, done)
     sharded(2, "sums-text", *TEXT, "--shards", "4")
     tool("train", "--devices", "cpu:0", "--out", "sums-whole-text", *TEXT, "--shards", "4")
@@ -320,7 +332,7 @@ def test_verify():
 
 def test_text():
     said = sharded(2, "text", *TEXT)
-    check("its memory", "up to two of 2 units" in said, said)
+    check("its memory", "up to three of 2 units" in said, said)
     done = tool("generate", "text", "--prompt", "the ", "--tokens", "10")
     check("generate", done.returncode == 0 and done.stdout.startswith("the "), done)
     check("Hugging Face's names", "transformer.h.1.ln_1.weight" in model("text") and not any(
@@ -330,8 +342,8 @@ def test_text():
           (metrics("text"), metrics("whole-text")))
     check("verify a text", verified("text") == (0, ["epoch 1: same bits", "epoch 2: same bits"], ""), verified("text"))
     for precision in ("bf16", "fp16"):
-        sharded(2, precision, *TEXT, "--precision", precision)
-        losses = [line["test_loss"] for line in metrics(precision)]
+        sharded(2, f"text-{precision}", *TEXT, "--precision", precision)
+        losses = [line["test_loss"] for line in metrics(f"text-{precision}")]
         check(f"{precision} learns", losses[1] < losses[0], losses)
 
 
@@ -377,8 +389,8 @@ def main():
     if "libtandem_gloo" in probe.stderr:
         skipped = 1
         return
-    for test in (test_images, test_published, test_frozen, test_resume, test_shards, test_average_and_best, test_stopped,
-                 test_full_disk, test_other_commands, test_verify, test_text, test_refusals, test_killed):
+    for test in (test_images, test_half, test_published, test_frozen, test_resume, test_shards, test_average_and_best,
+                 test_stopped, test_full_disk, test_other_commands, test_verify, test_text, test_refusals, test_killed):
         test()
 
 
