@@ -13,9 +13,9 @@
 //
 // Every shard has a forward and a backward pass of its own, with its own random numbers, and starts with the buffers
 // from before the step. Gradients are added in a binary tree over the shards, and changes of buffers are applied in
-// their order: results have the bits of a ParameterServer with the same `shards`, on one device or on many. A tree needs
-// all gradients of a process's shards, so the whole gradients stay in memory until all have run: once if each process
-// has one or two shards, twice with four, three times with eight.
+// their order: results have the bits of a ParameterServer with the same `shards`, on one device or many. A tree needs all
+// gradients of a process's shards, so the whole gradients stay in memory until all have run: once if each process has
+// one or two shards, twice with four, three times with eight.
 #pragma once
 #include <memory>
 #include <vector>
@@ -30,8 +30,8 @@ using parallel::NotFinite;
 
 struct BatchShardsOptions {
   int64_t shards = 8;  ///< of each batch of all processes, which it must not be less than
-  /// Whether the loss of a shard is a mean (shards are weighted by size) or a sum. Hooks see gradients times the size of
-  /// their shard: the sum is divided once.
+  /// Whether the loss of a shard is a mean (shards are weighted by size) or a sum. Hooks see gradients times the size
+  /// of their shard: the sum is divided once.
   Reduction loss = Reduction::Mean;
   NotFinite not_finite = NotFinite::kThrow;
   bool chunks = false;  ///< cut batches as chunk does; otherwise sizes of shards differ by at most one
