@@ -5,7 +5,9 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/factories/tensor_literal.h"
 #include "tandem/autograd/ops/linalg/linalg.h"
+#include "tandem/autograd/ops/linalg/matrix_functions.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/threads/parallel_for.h"
