@@ -47,6 +47,12 @@ TEST_CASE("reset_parameters draws all parameters again, as the constructor does"
   check_reset<nn::LayerNorm>("LayerNorm", [] { return nn::LayerNorm(nn::LayerNormOptions({4})); });
   check_reset<nn::BatchNorm1d>("BatchNorm1d", [] { return nn::BatchNorm1d(4); });
   check_reset<nn::LSTM>("LSTM", [] { return nn::LSTM(3, 4); });
+  nn::MultiheadAttention other(nn::MultiheadAttentionOptions(4, 2).kdim(3).vdim(5));
+  for (const Tensor& w : {other->q_proj_weight, other->k_proj_weight, other->v_proj_weight}) {
+    const double bound = std::sqrt(6.0 / static_cast<double>(w.size(0) + w.size(1)));
+    CHECK(w.abs().max().item<double>() <= bound);
+    CHECK(w.abs().max().item<double>() > bound / 2);
+  }
 }
 
 TEST_CASE("layers take inputs without a batch") {
@@ -58,6 +64,9 @@ TEST_CASE("layers take inputs without a batch") {
   check_unbatched(nn::Conv3d(nn::Conv3dOptions(2, 3, 2)), count({1, 2, 2, 3, 4}));
   check_unbatched(nn::MaxPool2d(2), count({1, 2, 4, 4}));
   check_unbatched(nn::AvgPool1d(2), count({1, 2, 4}));
+  nn::AdaptiveLogSoftmaxWithLoss adaptive(nn::AdaptiveLogSoftmaxWithLossOptions(4, 6, {2}));
+  const Tensor row = count({1, 4}) / 4, label = longs({3});
+  CHECK(adaptive(row[0], label[0]).output.equal(adaptive(row, label).output[0]));
 }
 
 TEST_CASE("functions with options pass each of them on") {
@@ -68,12 +77,12 @@ TEST_CASE("functions with options pass each of them on") {
   CHECK(F::lp_pool2d(volume[0], F::LPPool2dFuncOptions(1, {3, 2})).allclose(avg_pool2d(volume[0], {3, 2}) * 6));
   const Tensor x = tensor({0.5F, -2.0F}), y = tensor({1.0F, -1.0F});
   CHECK(F::soft_margin_loss(x, y).allclose(log1p(exp(-x * y)).mean()));
-  nn::Conv1d odd(nn::Conv1dOptions(1, 1, 4).padding(kSame).padding_mode(kCircular).bias(false));
+  nn::Conv1d odd(nn::Conv1dOptions(1, 1, 6).padding(kSame).padding_mode(kCircular).bias(false));
   {
     NoGradGuard no_grad;
-    odd->weight.copy_(count({1, 1, 4}));
+    odd->weight.copy_(count({1, 1, 6}));
   }
-  CHECK(odd(count({1, 1, 5})).equal(conv1d(pad(count({1, 1, 5}), {1, 2}, "circular"), odd->weight)));
+  CHECK(odd(count({1, 1, 5})).equal(conv1d(pad(count({1, 1, 5}), {2, 3}, "circular"), odd->weight)));
   CHECK_THROWS_AS(F::pad(count({1, 1, 4}), F::PadFuncOptions({1, 1}).mode(kReflect).value(1)), Error);
   CHECK(F::pad(count({1, 1, 4}), F::PadFuncOptions({1, 1}).mode(kReflect)).size(2) == 6);
   // Without running statistics, those of the batch are used, in evaluation, too.
@@ -106,6 +115,9 @@ TEST_CASE("layers take the least options, and refuse those below") {
       F::interpolate(count({1, 1, 4}),
                      F::InterpolateFuncOptions().size(std::vector<int64_t>{2}).mode(kArea).align_corners(true)),
       Error);
+  CHECK_THROWS_WITH_AS(
+      F::batch_norm(count({4, 2}), zeros({2}), ones({2}), F::BatchNormFuncOptions().training(true).momentum(nullopt)),
+      doctest::Contains("requires a momentum"), Error);
   CHECK_THROWS_WITH_AS(nn::Conv1d(nn::Conv1dOptions(1, 1, 0)), doctest::Contains("Conv1d"), Error);
   CHECK(text(nn::Conv2d(nn::Conv2dOptions(1, 1, 3).padding(1))).find("padding=[1, 1]") != std::string::npos);
   CHECK(text(nn::Conv2d(nn::Conv2dOptions(1, 1, 3))).find("padding") == std::string::npos);
