@@ -6,7 +6,7 @@
 //   for (auto& batch : loader) {                       // this process's run of each batch's shards (core/shards.h)
 //     optimizer.zero_grad();
 //     shards.backward({batch.data, batch.target},
-//                     [&](const Tensors& shard) { return cross_entropy(model(shard[0]), shard[1]); });
+//                     [&](const auto& shard) { return cross_entropy(model(shard[0]), shard[1]); });
 //     shards.clip_grad_norm_(1.0);
 //     optimizer.step();
 //   }
