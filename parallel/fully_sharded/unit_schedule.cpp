@@ -18,12 +18,6 @@ bool ShardedUnit::is_gathered() const {
 bool ShardedUnit::trains() const {
   return std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part->trains(); });
 }
-int64_t ShardedUnit::trained_elements() const {
-  int64_t sum = 0;
-  for (const auto& part : parts)
-    for (const FlatPart::Place& place : part->places()) sum += part->trains() ? place.numel : 0;
-  return sum;
-}
 
 void GatherOrder::begin() {
   if (!now_.empty()) last_ = std::exchange(now_, {});
@@ -60,8 +54,11 @@ UnitSchedule::UnitSchedule(std::vector<ShardedUnit> units, std::shared_ptr<Proce
       group_(std::move(group)),
       reshard_after_forward_(reshard_after_forward),
       overlap_(overlap) {
-  for (const ShardedUnit& unit : units_)
-    for (const auto& part : unit.parts) device_ = part->slice().device().type();
+  for (ShardedUnit& unit : units_)
+    for (const auto& part : unit.parts) {
+      device_ = part->slice().device().type();
+      for (const FlatPart::Place& place : part->places()) unit.trained_elements += part->trains() ? place.numel : 0;
+    }
 }
 
 UnitSchedule::~UnitSchedule() {
@@ -259,7 +256,7 @@ void UnitSchedule::begin_pass() {
   backward_.begin();
   for (ShardedUnit& unit : units_) {
     unit.missing = 0;
-    unit.expected = unit.trained_elements();
+    unit.expected = unit.trained_elements;
     for (const auto& part : unit.parts) unit.missing += part->trains() ? part->places().size() : 0;
   }
 }
@@ -290,7 +287,7 @@ void UnitSchedule::arrived(std::size_t parameter) {
     else
       part.widen_gradient(at.place);
     if (!reduces_ && collector_) collector_(at.unit, at.part, at.place);
-    if (overlap_ && 2 * unit.expected <= unit.trained_elements()) {
+    if (overlap_ && 2 * unit.expected <= unit.trained_elements) {
       finish_reduction();
       gather_ahead();
     }

@@ -34,12 +34,12 @@ struct ShardedUnit {
   std::shared_ptr<nn::Module> module;            // null for the root
   std::vector<std::unique_ptr<FlatPart>> parts;  // may be none for the root
 
+  int64_t trained_elements = 0;
   std::size_t missing = 0;  // gradients of the running pass that have not arrived
   int64_t expected = 0;     // their elements
   int active = 0;           // calls of forward that have not returned
   bool is_gathered() const;
   bool trains() const;
-  int64_t trained_elements() const;
 };
 
 /// The order in which units were gathered, to foretell the next one.
