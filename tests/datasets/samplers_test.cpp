@@ -308,6 +308,12 @@ TEST_CASE("the state of a sampler whose orders are drawn has the order") {
   load([](auto&) {});
   CHECK(rest(other) == rest(sampler));
   CHECK(other.index() == 7);
+  CHECK(other.epoch() == 0);
+  other.reset();
+  CHECK(other.epoch() == 1);
+  load([](auto& tensors) { tensors["index"] = zeros({}, kLong); });
+  other.reset();  // begins the epoch of which nothing was taken
+  CHECK(other.epoch() == 1);
   // LibTorch's archive has these two entries alone.
   load([](auto& tensors) {
     tensors.erase("epoch");

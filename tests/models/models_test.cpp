@@ -11,6 +11,7 @@
 #include "tandem/core/memory/cpu_allocator.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/layers/transformer.h"
+#include "tandem/testing.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;

@@ -57,7 +57,7 @@ class Programs:
 
     def own_files(self, test):
         """The programs of the build folder in a test's command."""
-        paths = [pathlib.Path(w) for w in test["cmd"]]
+        paths = [pathlib.Path(os.path.normpath(w)) for w in test["cmd"]]
         return [os.path.relpath(p, self.build) for p in paths
                 if p.is_relative_to(self.build) and p.is_file() and os.access(p, os.X_OK)]
 

@@ -213,6 +213,11 @@ TEST_CASE("MultiheadAttention") {
     NoGradGuard no_grad;
     CHECK_FALSE(std::get<0>(m(x, x, x, all_hidden, false)).requires_grad());
   }
+  // Without keys the attention is 0, whatever the mask, so the output is out_proj's bias.
+  const Tensor none = x.narrow(0, 0, 0);
+  for (const Tensor& mask : {Tensor(), zeros({3, 0}, kBool), zeros({3, 0}, kDouble)})
+    for (const bool weights : {false, true})
+      CHECK(std::get<0>(m(x, none, none, Tensor(), weights, mask)).equal(m->out_proj->bias.expand({3, 2, 8})));
   const Tensor stored = wave({4, 3, 4});
   auto o = F::MultiheadAttentionForwardFuncOptions(8, 2, m->in_proj_weight, m->in_proj_bias, ones({1, 1, 8}, kDouble),
                                                    ones({1, 1, 8}, kDouble), false, 0, m->out_proj->weight,

@@ -47,6 +47,13 @@ TEST_CASE("reset_parameters draws all parameters again, as the constructor does"
   check_reset<nn::LayerNorm>("LayerNorm", [] { return nn::LayerNorm(nn::LayerNormOptions({4})); });
   check_reset<nn::BatchNorm1d>("BatchNorm1d", [] { return nn::BatchNorm1d(4); });
   check_reset<nn::LSTM>("LSTM", [] { return nn::LSTM(3, 4); });
+  nn::AdaptiveLogSoftmaxWithLoss adaptive(nn::AdaptiveLogSoftmaxWithLossOptions(8, 10, {3, 6}).div_value(2));
+  {
+    NoGradGuard no_grad;
+    for (Tensor& p : adaptive->parameters()) p.fill_(99);
+  }
+  adaptive->reset_parameters();  // in another order than the constructor's, as in LibTorch
+  for (const Tensor& p : adaptive->parameters()) CHECK(p.abs().max().item<double>() < 2);
   nn::MultiheadAttention other(nn::MultiheadAttentionOptions(4, 2).kdim(3).vdim(5));
   for (const Tensor& w : {other->q_proj_weight, other->k_proj_weight, other->v_proj_weight}) {
     const double bound = std::sqrt(6.0 / static_cast<double>(w.size(0) + w.size(1)));

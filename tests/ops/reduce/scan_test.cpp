@@ -5,9 +5,11 @@
 
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/factories/tensor_literal.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/pointwise/comparison.h"
 #include "tandem/autograd/ops/reduce/reduce.h"
+#include "tandem/autograd/ops/reduce/running.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/tests/ops/op_testing.h"
 
