@@ -1,20 +1,13 @@
 // On one device, a step is captured if the device supports it; on several, a ParameterServer runs it. In both
-// cases the optimizer works on the model's own parameters, so a checkpoint fits any set of devices. With --fully-sharded
-// it works on this process's slices.
+// cases the optimizer works on the model's own parameters, so a checkpoint fits any set of devices.
 #include "tandem/cli/train/stepper.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "tandem/autograd/ops.h"
 #include "tandem/cli/train/augmentation.h"
-#include "tandem/cli/train/sharded_run.h"
-#include "tandem/core/random/generator.h"
-#include "tandem/core/random/splitmix64.h"
-#include "tandem/parallel/fully_sharded/batch_shards.h"
-#include "tandem/parallel/fully_sharded/fully_sharded_data_parallel.h"
+#include "tandem/cli/train/team_stepper.h"
 #include "tandem/parallel/parameter_server/parameter_server.h"
-#include "tandem/parallel/shared/model_sync.h"
 
 namespace tandem::cli {
 
@@ -107,8 +100,6 @@ void Stepper::start(double loss_sum, int64_t correct) {
 
 namespace {
 
-Tensor count_correct(const Tensor& output, const Tensor& labels) { return correct_in(output, labels).sum(); }
-
 class OneDevice final : public Stepper {
  public:
   OneDevice(const nn::Sequential& model, const Recipe& recipe, Device device) : Stepper(model, recipe, device) {
@@ -193,7 +184,7 @@ class OneDevice final : public Stepper {
     loss = loss.detach().to(kDouble);
     loss_sum_.add_(counted(loss) * labels.size(0));
     count_finite(loss);
-    correct_.add_(count_correct(output, labels));
+    correct_.add_(correct_in(output, labels).sum());
     return found;
   }
 
@@ -202,108 +193,10 @@ class OneDevice final : public Stepper {
   std::optional<CapturedStep> step_;
 };
 
-// What steppers of several processes have in common: the sums over all of them. Losses are added in the order of the
-// pieces of the whole batch, so the sum does not depend on the processes.
-class ByTeam : public Stepper {
- public:
-  StepRequest agree(const StepRequest& own) override {
-    if (!exchange_) return own;
-    const StepRequest agreed = take_reports();
-    report_.request = own;
-    exchange_->start(report_);
-    pending_ = report_.examples * team_.size();
-    return agreed;
-  }
-  void settle() override { take_reports(); }
-  int64_t examples_pending() const override { return pending_; }
-  double loss_sum() const override { return exchange_ ? team_loss_ : Stepper::loss_sum(); }
-  int64_t finite_batches() const override { return exchange_ ? team_finite_ : Stepper::finite_batches(); }
-  int64_t correct() const override { return exchange_ ? team_correct_ : Stepper::correct(); }
-  void start(double loss_sum, int64_t correct) override {
-    Stepper::start(loss_sum, correct);
-    team_loss_ = loss_sum;
-    team_finite_ = 0;
-    team_correct_ = correct;
-  }
-
- protected:
-  ByTeam(const nn::Sequential& model, const Recipe& recipe, const Placement& placement)
-      : Stepper(model, recipe, placement.root), team_(placement.team) {}
-
-  // One row per image: its loss, and whether its label has the largest score.
-  static Tensor scores(const Tensor& output, const Tensor& labels) {
-    const Tensor losses = cross_entropy_of(output, labels, Reduction::None);
-    const Tensor correct = correct_in(output, labels).to(kDouble);
-    return stack({losses.to(kDouble), correct.dim() == 2 ? correct.mean(1) : correct}, 1);
-  }
-
-  // `sums`: of the rows of each batch, zeros on all processes but one.
-  Score score_of(const Tensor& sums, int64_t count) const {
-    team_.sum(sums);
-    double loss = 0, correct = 0;
-    for (int64_t k = 0; k < sums.size(0); ++k) {
-      loss += sums.data_ptr<double>()[2 * k];
-      correct += sums.data_ptr<double>()[2 * k + 1];
-    }
-    return {loss / static_cast<double>(count), correct / static_cast<double>(count)};
-  }
-
-  // The loss of a piece of a batch, whose correct predictions are added to `correct`.
-  Tensor scaled_loss(const Tensor& output, const Tensor& labels, const GroupPlace& place, const Tensor& correct) {
-    {
-      const NoGradGuard no_grad;
-      Tensor(correct).add_(count_correct(output.detach(), labels));
-    }
-    const Tensor mean = loss_of(output, labels);
-    return scaler_.scale(place.alone() ? mean : mean * place.share);
-  }
-
-  // Keeps the figures of a step, whose losses have been multiplied by `scale`, for agree().
-  void report(const parallel::StepResult& result, int64_t examples, double scale) {
-    report_ = {.request = {}, .examples = examples, .correct = 0, .losses = {}, .weights = result.weights};
-    for (const Tensor& loss : result.losses) report_.losses.push_back(loss.item<double>() / scale);
-  }
-
-  // Of one process.
-  int64_t most_pieces(const Placement& placement) const {
-    if (placement.shards > 0) return placement.shards / team_.size() + 1;
-    return static_cast<int64_t>(placement.devices.size());
-  }
-
-  StepRequest take_reports() {
-    StepRequest agreed;
-    if (!exchange_ || !exchange_->pending()) return agreed;
-    const std::vector<StepReport> reports = exchange_->finish();
-    int64_t examples = 0;
-    for (const StepReport& r : reports) examples += r.examples;
-    bool finite = true;
-    for (const StepReport& r : reports) {
-      agreed = {std::max(agreed.stop, r.request.stop), agreed.save || r.request.save};
-      team_correct_ += r.correct;
-      for (std::size_t i = 0; i < r.losses.size(); ++i) {
-        finite = finite && std::isfinite(r.losses[i]);
-        if (!scaler_.is_enabled() || std::isfinite(r.losses[i]))
-          team_loss_ += r.losses[i] * (r.weights[i] * static_cast<double>(examples));
-      }
-    }
-    team_finite_ += scaler_.is_enabled() ? finite : std::isfinite(team_loss_);
-    pending_ = 0;
-    return agreed;
-  }
-
-  const Team team_;
-  std::optional<StepExchange> exchange_;  // with the other processes
-  StepReport report_;                     // of the last step
-
- private:
-  double team_loss_ = 0;
-  int64_t team_correct_ = 0, team_finite_ = 0, pending_ = 0;
-};
-
-class ByServer final : public ByTeam {
+class ByServer final : public TeamStepper {
  public:
   ByServer(const nn::Sequential& model, const Recipe& recipe, const Placement& placement, Timed timed)
-      : ByTeam(model, recipe, placement),
+      : TeamStepper(model, recipe, placement),
         server_(model_, placement.devices,
                 {.root = placement.root,
                  .shards = placement.shards,
@@ -354,13 +247,13 @@ class ByServer final : public ByTeam {
   void reset_timings() override { server_.reset_timings(); }
 
   int64_t correct() const override {
-    int64_t sum = ByTeam::correct();
+    int64_t sum = TeamStepper::correct();
     if (!exchange_)
       for (const Tensor& part : counted_) sum += part.item<int64_t>();
     return sum;
   }
   void start(double loss_sum, int64_t correct) override {
-    ByTeam::start(loss_sum, correct);
+    TeamStepper::start(loss_sum, correct);
     for (const Tensor& part : counted_) Tensor(part).zero_();
   }
 
@@ -431,170 +324,11 @@ class ByServer final : public ByTeam {
   double scale_ = 1;             // what the losses of the last step have been multiplied by
 };
 
-// Each process keeps a slice of the model, and a part of each batch. Without shards, the mean over the processes of their
-// gradients is that of the batch if their parts are equally large; otherwise each loss is multiplied by its share.
-class FullySharded final : public ByTeam {
- public:
-  FullySharded(const nn::Sequential& model, const Recipe& recipe, const Placement& placement)
-      : ByTeam(model, recipe, placement),
-        net_(model_, {.process_group = placement.team.group_for(placement.root),
-                      .gather_rounded = recipe.half(),
-                      .is_unit = units_of(model_)}) {
-    Recipe elementwise = recipe;  // a slice is a vector of matrices and others
-    if (recipe.decay == "matrices") {
-      elementwise.decay = "all";
-      elementwise.weight_decay = 0;
-      find_matrices();
-    }
-    train(net_.ptr(), elementwise);
-    if (placement.shards > 0)
-      shards_.emplace(net_.ptr(), distributed::BatchShardsOptions{.shards = placement.shards,
-                                                                  .not_finite = parallel::NotFinite::kIgnore});
-    exchange_.emplace(team_, most_pieces(placement));
-  }
-
-  distributed::FullyShardedDataParallelBase* sharded() override { return net_.get(); }
-  void set_steps(int64_t steps) override {
-    steps_ = steps;
-    if (shards_) shards_->set_steps(steps);
-  }
-
-  // All processes run each forward pass; one that has no batch left takes part with the last one again. A pass has the
-  // same images in any number of processes.
-  Score evaluate(const ImageSet& data) override {
-    distributed::broadcast_from(*net_->process_group(), model_->buffers(), 0);
-    const NoGradGuard no_grad;
-    net_->eval();
-    const int64_t count = data.count(), most = evaluation_batch(data);
-    const Tensor sums = zeros({(count + most - 1) / most, 2}, kDouble);
-    for (int64_t first = 0; first < sums.size(0); first += team_.size()) {
-      const int64_t own = first + team_.rank(), k = std::min(own, sums.size(0) - 1), at = k * most;
-      const int64_t size = std::min(most, count - at);
-      const Tensor images = data.rows(at, size).to(loss_sum_.device());
-      const auto mixed = in_precision(recipe_, images.device());
-      const Tensor rows =
-          scores(net_->forward(to_input(images)), data.labels.narrow(0, at, size).to(loss_sum_.device()));
-      if (own == k) sums[k].copy_(rows.sum(0));
-    }
-    net_->train();
-    return score_of(sums, count);
-  }
-
- private:
-  void add_batch(const std::vector<Tensor>& batch, const GroupPlace& place) override {
-    if (place.first) net_->zero_grad();
-    const Device root = loss_sum_.device();
-    const Tensor images = batch[0].to(root), labels = batch[1].to(root);
-    if (shards_) {
-      backward_in_shards({images, labels}, place);
-      if (place.last) take_step();
-      return;
-    }
-    const int64_t own = labels.size(0);
-    const double share = static_cast<double>(own) / static_cast<double>(place.images);
-    const double scale = own * team_.size() == place.images ? place.share : place.share * share * team_.size();
-    Tensor output, loss;
-    {
-      // The same streams as those of a ParameterServer without shards.
-      const auto rank = static_cast<uint64_t>(team_.rank()) << 32;
-      const uint64_t seed = default_generator().current_seed();
-      const GeneratorGuard stream(Generator(mixed(mixed(mixed(seed) ^ static_cast<uint64_t>(steps_)) ^ rank)));
-      const auto reduced = in_precision(recipe_, root);
-      output = net_->forward(augmented(recipe_, images));
-      loss = loss_of(output, labels);
-    }
-    ++steps_;
-    scaler_.scale(scale == 1 ? loss : loss * scale).backward();
-    if (place.last) take_step();
-    const NoGradGuard no_grad;
-    report_ = {.request = {},
-               .examples = own,
-               .correct = correct_in(output, labels).sum().item<int64_t>(),
-               .losses = {loss.item<double>()},
-               .weights = {share}};
-  }
-
-  void backward_in_shards(const std::vector<Tensor>& batch, const GroupPlace& place) {
-    const Tensor correct = full({}, 0, TensorOptions(loss_sum_.device()).dtype(kLong)), uncounted = correct.clone();
-    int64_t left = batch[1].size(0);  // then a shard that runs once more because other processes have more of them
-    const parallel::StepResult result = shards_->backward(batch, [&](const std::vector<Tensor>& shard) {
-      const auto reduced = in_precision(recipe_, loss_sum_.device());
-      const Tensor& counter = left > 0 ? correct : uncounted;
-      left -= shard[1].size(0);
-      return scaled_loss(net_->forward(augmented(recipe_, shard[0])), shard[1], place, counter);
-    });
-    report(result, batch[1].size(0), place.share * scaler_.get_scale());
-    report_.correct = correct.item<int64_t>();
-  }
-
-  // Adds norms as the other steppers do.
-  void clip() {
-    if (recipe_.clip == 0) return;
-    if (!shards_) {
-      net_->clip_grad_norm_(recipe_.clip);
-      return;
-    }
-    const Tensor scale = clip_scale(tensor(shards_->gradient_norms(2), TensorOptions(kDouble)));
-    for (const Tensor& p : optimizer_->parameters())
-      if (p.grad().defined()) p.grad().detach().mul_(scale);
-  }
-
-  // Whether it is taken does not depend on a process's own slices.
-  void take_step() {
-    const NoGradGuard no_grad;
-    Tensor found;
-    if (scaler_.is_enabled()) {
-      found = scaler_.divide_gradients(*optimizer_).to(kDouble).cpu().view({1});
-      team_.sum(found);
-    }
-    clip();
-    if (!found.defined() || found.item<double>() == 0) decay();
-    scaler_.step(*optimizer_, found.defined() ? found.to(kFloat) : found);
-    scaler_.update();
-  }
-
-  // The matrices' elements in the slices: narrow(0, first, count) of each.
-  struct Elements {
-    Tensor slice;
-    int64_t first, count;
-  };
-
-  void find_matrices() {
-    for (const distributed::ShardedSlice& each : net_->slices()) {
-      if (!each.slice.requires_grad()) continue;
-      const int64_t length = each.slice.numel(), begin = team_.rank() * length;
-      for (const auto& parameter : each.parameters) {
-        const int64_t from = std::max(parameter.offset, begin);
-        const int64_t to = std::min(parameter.offset + parameter.numel, begin + length);
-        if (parameter.sizes.size() >= 2 && from < to) matrices_.push_back({each.slice, from - begin, to - from});
-      }
-    }
-  }
-
-  // What the optimizer would do to matrices only.
-  void decay() {
-    const double rate = optimizer_->param_groups()[0].options().get_lr();
-    for (const Elements& each : matrices_) {
-      Tensor values = each.slice.detach().narrow(0, each.first, each.count);
-      if (!each.slice.grad().defined()) continue;
-      if (recipe_.optimizer == "adamw")
-        values.mul_(1 - rate * recipe_.weight_decay);
-      else
-        Tensor(each.slice.grad().narrow(0, each.first, each.count)).add_(values, recipe_.weight_decay);
-    }
-  }
-
-  distributed::FullyShardedDataParallel<nn::SequentialImpl> net_;
-  std::optional<distributed::BatchShards> shards_;
-  std::vector<Elements> matrices_;  // that decay apart from the optimizer
-  int64_t steps_ = 0;               // so far, on which random numbers depend
-};
-
 }  // namespace
 
 std::unique_ptr<Stepper> make_stepper(const nn::Sequential& model, const Recipe& recipe, const Placement& placement,
                                       Timed timed) {
-  if (placement.fully_sharded) return std::make_unique<FullySharded>(model, recipe, placement);
+  if (placement.fully_sharded) return make_sharded_stepper(model, recipe, placement);
   if (!placement.by_server() && timed == Timed::kNo) return std::make_unique<OneDevice>(model, recipe, placement.root);
   return std::make_unique<ByServer>(model, recipe, placement, timed);
 }
