@@ -287,7 +287,6 @@ Tensor put(const Tensor& self, const Tensor& index, const Tensor& source, bool a
   check(source.numel() == index.numel(), "put: expected as many elements as positions\n  index  ", index, "\n  source ",
         source);
   const Tensor flat = self.reshape({-1});
-  if (self.numel() == 0 && index.numel() == 0) return self.clone();
   return index_write(flat, along("put", flat, 0, index.reshape({-1}), true), source.reshape({-1}), accumulate)
       .reshape(self.sizes());
 }
