@@ -155,15 +155,15 @@ class Programs:
             yield from by_program.items()
             at, size = at + size, 4 * size
 
-    def verdict(self, mutant, cases, all_killers):
-        """killed or survived, and the tests that killed it, only the first of them unless all are wanted
+    def verdict(self, mutant, cases, enough):
+        """killed or survived, and the tests that killed it, of which `enough` are looked for
 
         Cases come first that are quick and reach few mutants.
         """
         mine = sorted((c for c in cases if mutant in c.reached), key=lambda c: c.seconds * len(c.reached))
         if not mine:
             return "survived", "not reached"
-        killers, left = [], ENOUGH * (10 if all_killers else 1)
+        killers, left = [], ENOUGH
         for (program, memory), batch in self.batches(mine):
             seconds = sum(c.seconds for c in batch)
             left -= seconds
@@ -174,7 +174,7 @@ class Programs:
             selection = self.selection(program, [c.name for c in batch])
             if self.run(program, selection, mutant, memory, 10 + 5 * seconds)[0] not in (0, 77):
                 killers.append(program)
-                if not all_killers:
+                if len(killers) == enough:
                     break
         reaching = f"{len(mine)} cases of {len({c.program for c in mine})} tests"
         return ("killed", " ".join(killers)) if killers else ("survived", reaching + ", not all run" * (left < 0))

@@ -2,12 +2,12 @@
 """Do the tests notice when code is wrong? Makes small faults at random, and runs the tests with each of them.
 
     tests/mutations/mutate.py [BUILD] [--seed N] [--count N] [--only PATTERN...] [--mutant ID...]
-                              [--tests NAME[=SOURCES]...] [--all-killers]
+                              [--tests NAME[=SOURCES]...] [--alone]
 
 A mutant differs from the library or the tool by one operator, constant, condition, statement, jump or order of
 arguments, in the folders of FOLDERS, each of which gets the same part of the count. All tests are run but those that
-cases.py leaves out, or those of --tests, and of these only the cases in SOURCES (doctest's patterns). --all-killers
-goes on after the first test that notices a mutant, and prints how many mutants each test notices, and notices alone.
+cases.py leaves out, or those of --tests, and of these only the cases in SOURCES (doctest's patterns). --alone looks for
+a second test that notices a mutant, and prints how many mutants each test alone notices.
 
 Needs libclang (Debian: python3-clang-14), which finds the places, and a built folder BUILD (build/) that nothing builds
 in at the same time. All mutants are compiled at once, each behind a switch that is read from the environment
@@ -20,6 +20,7 @@ last lines are a table by folder and `N passed, N failed`: a failure is a surviv
 there that is none of the mutants of its file. --mutant takes the names that are printed.
 """
 import argparse
+import collections
 import concurrent.futures
 import difflib
 import fnmatch
@@ -157,7 +158,7 @@ def judge(args, build, mutants, entries):
         reaching = programs.reaching()
         print(f"{len(alive)} mutants, {len(reaching)} cases that reach any", flush=True)
         with concurrent.futures.ThreadPoolExecutor(schema.WORKERS) as pool:
-            for n, verdict in zip(alive, pool.map(lambda n: programs.verdict(n, reaching, args.all_killers), alive)):
+            for n, verdict in zip(alive, pool.map(lambda n: programs.verdict(n, reaching, 1 + args.alone), alive)):
                 verdicts[n] = verdict
                 show(mutants[n], *verdict)
     return verdicts
@@ -182,11 +183,12 @@ def table(folders, verdicts):
     return rows["all"].count("killed") + rows["all"].count("equivalent"), rows["all"].count("survived")
 
 
-def killers(verdicts):
-    """Prints for each test how many mutants it killed, and how many only it killed."""
-    killed = [set(remark.split()) for verdict, remark in verdicts.values() if verdict == "killed"]
-    for test in sorted(set().union(*killed)):
-        print(f"{test}: kills {sum(test in k for k in killed)}, alone {killed.count({test})}")
+def alone(verdicts):
+    """Prints for each test how many mutants only it killed."""
+    killers = collections.Counter(remark for verdict, remark in verdicts.values() if verdict == "killed")
+    for test, count in killers.most_common():
+        if " " not in test:
+            print(f"only {test}: {count}")
 
 
 def stale(every, entries):
@@ -206,7 +208,7 @@ def main():
     parser.add_argument("--only", nargs="+", default=[], metavar="PATTERN")
     parser.add_argument("--mutant", nargs="+", default=[], metavar="ID")
     parser.add_argument("--tests", nargs="+", default=[], metavar="NAME[=SOURCES]")
-    parser.add_argument("--all-killers", action="store_true")
+    parser.add_argument("--alone", action="store_true")
     args = parser.parse_args()
     if sites.cindex is None:
         print("skipped: needs libclang (Debian: python3-clang-14)")
@@ -222,8 +224,8 @@ def main():
     old = [] if args.mutant else stale(every, entries)
     for entry in old:
         print(f"equivalent.txt:{entry.line}: no mutant of {entry.pattern} is `{entry.change or entry.code}`")
-    if args.all_killers:
-        killers(verdicts)
+    if args.alone:
+        alone(verdicts)
     passed, failed = table(folders, verdicts)
     print(f"{passed} passed, {failed + len(old)} failed")
     sys.exit(failed + len(old) > 0)

@@ -319,9 +319,10 @@ def precompiled(include):
 def find(path, source, include, flags):
     """The mutants of a file of the tree, in the order of their places. include: the folder that has `tandem`."""
     name = f"{include}/tandem/{path}"
+    language = '#include "device_language.h"\n' if "-DTANDEM_CUDA_EMULATION" in flags else ""  # nvcc knows it
     unit = cindex.Index.create().parse(
         "mutated.cpp", args=[*ARGUMENTS, f"-I{include}", *flags, "-include-pch", precompiled(include).name],
-        unsaved_files=[("mutated.cpp", f'#include "{name}"\n')])
+        unsaved_files=[("mutated.cpp", f'{language}#include "{name}"\n')])
     # An error without a place is libclang's own, about what is precompiled.
     errors = [d for d in unit.diagnostics if d.severity >= cindex.Diagnostic.Error and d.location.file]
     if errors:
