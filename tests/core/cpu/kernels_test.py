@@ -40,6 +40,12 @@ def refused(what, result, *texts):
     check(what, result.returncode not in (0, 132, -4) and all(t in text for t in texts), result)
 
 
+def stopped(what, result, features):
+    check(what, result.returncode == 127 and result.stdout == "" and result.stderr ==
+          f"tandem: this processor lacks {features}, for which the library was built; build it on this machine, or with"
+          " -Dcpu=dispatch for\nprocessors with AVX2, or with -Dcpu=x86-64-v2 for older ones\n", result)
+
+
 def used(what, result, *texts):
     check(what, result.returncode == 0 and all(t in result.stdout for t in texts), result)
 
@@ -73,8 +79,9 @@ def check_eigen(folder):
 if sys.argv[4] == "shared":
     with tempfile.TemporaryDirectory() as name:
         check_eigen(moved(pathlib.Path(name)))
-refused("an unknown name", kernels("avx3"), "TANDEM_CPU=avx3", "this build has no such kernels")
+refused("an unknown name", kernels("avx3"), "TANDEM_CPU=avx3: this build has no such kernels, it has: ")
 if march == "dispatch":
+    refused("an unknown name", kernels("avx3"), "it has: avx512, avx2; did you mean avx2?")
     best = "AVX-512" if has_avx512 else "AVX2"
     used("without TANDEM_CPU", kernels(), f"own kernels for {best}", "AVX2")
     used("avx2", kernels("avx2"), "own kernels for AVX2")
@@ -97,7 +104,12 @@ if march == "dispatch":
     if shutil.which("qemu-x86_64"):
         used("an emulated Haswell", kernels(qemu="Haswell"), "own kernels for AVX2", "this processor lacks AVX512F")
         refused("avx512 on an emulated Haswell", kernels("avx512", qemu="Haswell"), "this processor lacks AVX512F")
-        refused("an emulated Nehalem", kernels(qemu="Nehalem"), "this processor lacks", "AVX2", "FMA")
+        for flag, features in (("popcnt", "POPCNT"), ("sse4.2", "SSE4.2"), ("pclmulqdq", "PCLMULQDQ"), ("avx2", "AVX2"),
+                               ("fma", "FMA"), ("f16c", "F16C"), ("avx2,-bmi1", "AVX2, BMI1"), ("bmi2", "BMI2"),
+                               ("abm", "LZCNT"), ("movbe", "MOVBE"), ("fma,-popcnt,-movbe", "POPCNT, FMA, MOVBE")):
+            stopped(f"an emulated processor without {features}", kernels(qemu=f"max,-{flag}"), features)
+        stopped("an emulated Nehalem", kernels(qemu="Nehalem"),
+                "PCLMULQDQ, AVX, AVX2, FMA, F16C, BMI1, BMI2, LZCNT, MOVBE")
     else:
         print("[skipped] emulated processors: qemu-x86_64 is not installed")
 elif march == "native" and has_avx512:
