@@ -64,8 +64,7 @@ void average_plane(const Pool2dShape& s, int64_t oh, int64_t ow, const T* x, T* 
     const Window h = window(s.p, 0, p, s.in_h);
     for (int64_t q = 0; q < ow; ++q) {
       const Window w = window(s.p, 1, q, s.in_w);
-      const bool empty = h.begin >= h.end || w.begin >= w.end;
-      *y++ = empty ? T(0) : window_sum(x, s.in_w, h, w) / static_cast<T>(divisor(s, h, w));
+      *y++ = window_sum(x, s.in_w, h, w) / static_cast<T>(divisor(s, h, w));
     }
   }
 }
@@ -77,7 +76,6 @@ void spread_plane(const Pool2dShape& s, int64_t oh, int64_t ow, const T* dy, T* 
     const Window h = window(s.p, 0, p, s.in_h);
     for (int64_t q = 0; q < ow; ++q, ++dy) {
       const Window w = window(s.p, 1, q, s.in_w);
-      if (h.begin >= h.end || w.begin >= w.end) continue;
       const T value = *dy / static_cast<T>(divisor(s, h, w));
       for (int64_t i = h.begin; i < h.end; ++i)
         for (int64_t j = w.begin; j < w.end; ++j) dx[i * s.in_w + j] += value;

@@ -12,7 +12,8 @@ inline constexpr int64_t kMaxRun = 4096;
 /// Planes, or rows, per task.
 inline int64_t plane_grain(int64_t elements) { return std::max<int64_t>(1, 32768 / std::max<int64_t>(1, elements)); }
 
-/// The window of one output along axis d, clipped to the input, and its length including padding.
+/// The window of one output along axis d, clipped to the input, and its length including padding. Without dilation it is
+/// not empty, because the padding is at most half of the kernel.
 struct Window {
   int64_t begin, end, padded;
 };

@@ -1,4 +1,5 @@
-// Pooling against a direct implementation of PyTorch's rules in double, on random shapes.
+// Pooling against a direct implementation of PyTorch's rules in double, on random shapes; channels-last images have the
+// bits of planes.
 #include "tandem/core/cpu/pool2d.h"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ int64_t reference_size(int64_t in, int64_t kernel, int64_t stride, int64_t pad, 
 Pool2dShape random_shape(std::mt19937& random, bool average) {
   for (;;) {
     Pool2dShape s;
-    s.planes = pick(random, 1, 9);
+    s.planes = pick(random, 1, 22);
     s.in_h = pick(random, 1, 20), s.in_w = pick(random, 1, 40);
     s.p.kernel[0] = pick(random, 1, 4), s.p.kernel[1] = pick(random, 1, 4);
     s.p.stride[0] = pick(random, 1, 4), s.p.stride[1] = pick(random, 1, 4);
@@ -38,6 +39,30 @@ Pool2dShape random_shape(std::mt19937& random, bool average) {
     if (s.in_h + 2 * s.p.padding[0] > s.p.dilation[0] * (s.p.kernel[0] - 1) &&
         s.in_w + 2 * s.p.padding[1] > s.p.dilation[1] * (s.p.kernel[1] - 1))
       return s;
+  }
+}
+
+// [images][channels][plane] as [images][plane][channels].
+template <class T>
+std::vector<T> channels_last(const std::vector<T>& planes, int64_t channels, int64_t plane) {
+  std::vector<T> last(planes.size());
+  for (std::size_t i = 0; i < planes.size(); ++i) {
+    const auto at = static_cast<int64_t>(i), c = at / plane % channels;
+    last[static_cast<std::size_t>((at / plane / channels * plane + at % plane) * channels + c)] = planes[i];
+  }
+  return last;
+}
+
+// Checks that pool(shape, x, y) computes `y` from `x`, bit by bit, if both are channels-last.
+template <class T, class Shape, class Pool>
+void check_channels_last(Shape s, const std::vector<T>& x, const std::vector<T>& y, Pool pool) {
+  for (int64_t channels = 1; channels <= s.planes; ++channels) {
+    if (s.planes % channels != 0) continue;
+    s.channels = channels;
+    const auto last = channels_last(x, channels, s.in_h * s.in_w);
+    const auto found = on_any_threads<T>(static_cast<int64_t>(y.size()), [&](T* to) { pool(s, last.data(), to); });
+    const auto want = channels_last(y, channels, static_cast<int64_t>(y.size()) / s.planes);
+    CHECK(std::memcmp(found.data(), want.data(), y.size() * sizeof(T)) == 0);
   }
 }
 
@@ -83,8 +108,9 @@ TEST_CASE_TEMPLATE("average pooling and its gradient", T, float, double) {
       y_want[o] += static_cast<double>(x[i]) * weight;
       dx_want[i] += static_cast<double>(dy[o]) * weight;
     });
-    CHECK(worst_error(on_any_threads<T>(out, [&](T* y) { cpu::avg_pool2d_forward<T>(s, x.data(), y); }), y_want) <
-          1e-5);
+    const auto y = on_any_threads<T>(out, [&](T* to) { cpu::avg_pool2d_forward<T>(s, x.data(), to); });
+    CHECK(worst_error(y, y_want) < 1e-5);
+    check_channels_last(s, x, y, cpu::avg_pool2d_forward<T>);
     CHECK(worst_error(on_any_threads<T>(in, [&](T* dx) { cpu::avg_pool2d_backward<T>(s, dy.data(), dx); }), dx_want) <
           1e-5);
   }
@@ -115,6 +141,9 @@ TEST_CASE_TEMPLATE("maximum pooling, its indices and its gradient", T, float, do
       CHECK(worst_error(values, y_want) == 0);
     });
     CHECK(worst_error(y, y_want) == 0);
+    check_channels_last(s, x, y, [](const Pool2dShape& shape, const T* from, T* to) {
+      cpu::max_pool2d_forward<T>(shape, from, to, nullptr);
+    });
     for (std::size_t o = 0; o < dy.size(); ++o) {
       if (i_want[o] < 0) {  // a window outside the input
         CHECK((indices[o] >= 0 && indices[o] < s.in_h * s.in_w));
@@ -139,29 +168,41 @@ TEST_CASE("maximum pooling of minus infinity returns an index inside the window"
   CHECK(y == std::vector<float>(4, -INFINITY));
 }
 
-TEST_CASE("adaptive average pooling") {
-  const cpu::AdaptivePool2dShape s{.planes = 2, .in_h = 5, .in_w = 7, .out_h = 3, .out_w = 2};
+TEST_CASE_TEMPLATE("adaptive average pooling and its gradient", T, float, double) {
   std::mt19937 random(23);
-  const auto x = random_values<double>(70, random), dy = random_values<double>(12, random);
-  std::vector<double> y_want(12, 0.0), dx_want(70, 0.0);
-  for (std::size_t plane = 0; plane < 2; ++plane)
-    for (std::size_t p = 0; p < 3; ++p)
-      for (std::size_t q = 0; q < 2; ++q) {
-        const auto h0 = static_cast<std::size_t>(std::floor(static_cast<double>(p) * 5 / 3));
-        const auto h1 = static_cast<std::size_t>(std::ceil(static_cast<double>(p + 1) * 5 / 3));
-        const auto w0 = static_cast<std::size_t>(std::floor(static_cast<double>(q) * 7 / 2));
-        const auto w1 = static_cast<std::size_t>(std::ceil(static_cast<double>(q + 1) * 7 / 2));
-        for (std::size_t h = h0; h < h1; ++h)
-          for (std::size_t w = w0; w < w1; ++w) {
-            const double weight = 1.0 / static_cast<double>((h1 - h0) * (w1 - w0));
-            y_want[plane * 6 + p * 2 + q] += x[plane * 35 + h * 7 + w] * weight;
-            dx_want[plane * 35 + h * 7 + w] += dy[plane * 6 + p * 2 + q] * weight;
-          }
-      }
-  CHECK(worst_error(
-            on_any_threads<double>(12, [&](double* y) { cpu::adaptive_avg_pool2d_forward<double>(s, x.data(), y); }),
-            y_want) < 1e-12);
-  CHECK(worst_error(on_any_threads<double>(
-                        70, [&](double* dx) { cpu::adaptive_avg_pool2d_backward<double>(s, dy.data(), dx); }),
-                    dx_want) < 1e-12);
+  for (int round = 0; round < 60; ++round) {
+    cpu::AdaptivePool2dShape s{.planes = pick(random, 1, 12),
+                               .in_h = pick(random, 1, 9),
+                               .in_w = pick(random, 1, 9),
+                               .out_h = pick(random, 1, 7),
+                               .out_w = pick(random, 1, 7)};
+    if (round % 10 == 0)  // windows of more than 4096 elements, which are not summed at once
+      s.planes = 2, s.in_h = pick(random, 70, 130), s.in_w = pick(random, 70, 90), s.out_h = s.out_w = 1;
+    const int64_t in = s.planes * s.in_h * s.in_w, out = s.planes * s.out_h * s.out_w;
+    const auto x = random_values<T>(in, random), dy = random_values<T>(out, random);
+    std::vector<double> y_want(dy.size(), 0.0), dx_want(x.size(), 0.0);
+    const auto first = [](int64_t i, int64_t from, int64_t to) {
+      return static_cast<int64_t>(std::floor(static_cast<double>(i * from) / static_cast<double>(to)));
+    };
+    const auto end = [](int64_t i, int64_t from, int64_t to) {
+      return static_cast<int64_t>(std::ceil(static_cast<double>((i + 1) * from) / static_cast<double>(to)));
+    };
+    for (int64_t o = 0; o < out; ++o) {
+      const int64_t plane = o / (s.out_h * s.out_w), p = o / s.out_w % s.out_h, q = o % s.out_w;
+      const int64_t h0 = first(p, s.in_h, s.out_h), h1 = end(p, s.in_h, s.out_h);
+      const int64_t w0 = first(q, s.in_w, s.out_w), w1 = end(q, s.in_w, s.out_w);
+      const double weight = 1.0 / static_cast<double>((h1 - h0) * (w1 - w0));
+      for (int64_t h = h0; h < h1; ++h)
+        for (int64_t w = w0; w < w1; ++w) {
+          const auto i = static_cast<std::size_t>((plane * s.in_h + h) * s.in_w + w), to = static_cast<std::size_t>(o);
+          y_want[to] += static_cast<double>(x[i]) * weight;
+          dx_want[i] += static_cast<double>(dy[to]) * weight;
+        }
+    }
+    const auto y = on_any_threads<T>(out, [&](T* to) { cpu::adaptive_avg_pool2d_forward<T>(s, x.data(), to); });
+    CHECK(worst_error(y, y_want) < 1e-6);
+    check_channels_last(s, x, y, cpu::adaptive_avg_pool2d_forward<T>);
+    const auto dx = on_any_threads<T>(in, [&](T* to) { cpu::adaptive_avg_pool2d_backward<T>(s, dy.data(), to); });
+    CHECK(worst_error(dx, dx_want) < 1e-6);
+  }
 }
