@@ -223,7 +223,7 @@ struct Plan {
     column = in_place ? s.in_channels : !s.pairs && 2 * s.group_in() <= kColumn<T> ? s.group_in() : kColumn<T>;
     kind = s.pairs ? TileKind::kPairs : in_place || column != kColumn<T> ? TileKind::kStepped : TileKind::kColumns;
     piece = ceil_div(padded_w, s.p.stride[1]);
-    channel_blocks = in_place ? 1 : ceil_div(s.group_in(), kColumn<T>);
+    channel_blocks = ceil_div(s.group_in(), kColumn<T>);
     row = in_place ? s.in_w * s.in_channels : channel_blocks * block_step();
     const int64_t row_bytes = row * static_cast<int64_t>(sizeof(T));
     const int64_t extra = (s.kernel_h - 1) * s.p.dilation[0] + 1;
