@@ -44,6 +44,8 @@ ROOT = HERE.parent.parent
 # A file belongs to the longest of these that it is in.
 FOLDERS = ("nn/optim", "nn/files", "parallel", "core/formulas", "autograd/ops", "autograd", "core/cpu", "core",
            "datasets", "onnx", "nn/layers", "nn", "models", "cli/train", "cuda/ops", "cuda")
+# Only AVX-512 multiplies pairs of bfloat16. Cases run with AVX2's kernels if the folder has both sets (cases.py).
+OF_PAIRS = {"core/cpu/conv/conv2d_half.cpp"}
 
 
 def folder_of(path):
@@ -92,7 +94,8 @@ def listed(mutant, lines, entries):
 
 def paths_of(folder, build, only):
     found = {p for p in build.users if folder_of(p) == folder and p.endswith((".h", ".cpp", ".cu"))}
-    found = {p for p in found - build.precompiled if build.objects.intersection(build.users[p])}
+    left_out = OF_PAIRS if (build.folder / "libtandem_cpu_avx512.so").exists() else set()
+    found = {p for p in found - build.precompiled - left_out if build.objects.intersection(build.users[p])}
     return sorted(p for p in found if not only or any(fnmatch.fnmatch(p, pattern) for pattern in only))
 
 
