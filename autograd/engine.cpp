@@ -128,8 +128,7 @@ class Pass {
       const Tensor& input = args_.inputs[i];
       check(input.defined() && input.requires_grad(), "grad: input ", i, " (", input, ") does not require a gradient");
       targets_.push_back(gradient_edge(input));
-      // The accumulators of leaves write .grad().
-      if (args_.accumulate && !targets_[i].function->is_accumulate()) input.retain_grad();
+      if (args_.accumulate) input.retain_grad();  // does nothing to leaves: their accumulators write .grad()
       tasks_.oldest = std::min(tasks_.oldest, targets_[i].function->sequence);
     }
   }

@@ -148,7 +148,7 @@ Tensor before_inplace(const Tensor& self, Before before) {
 }
 
 Tensor& assign(const Tensor& self, const Tensor& given, const char* operation) {
-  Tensor value = given.dtype() == self.dtype() ? given : given.to(self.dtype());
+  Tensor value = given.to(self.dtype());
   if (value.sizes() != self.sizes()) {
     check(broadcast_sizes(self.sizes(), value.sizes(), operation) == Dims(self.sizes()), operation, ": the result ",
           value, " does not fit in ", self);

@@ -90,8 +90,17 @@ TEST_CASE("read-only memory is copied") {
   foreign.managed.flags = DLPACK_FLAG_BITMASK_READ_ONLY;
   const Tensor t = from_dlpack(&foreign.managed);
   CHECK_EQ(foreign.freed, 1);
+  CHECK(equal(t, arange(6, kFloat).view({2, 3})));
   t.detach().zero_();
   CHECK_EQ(foreign.values[5], 5);
+  void* freed = nullptr;
+  from_dlpack(&foreign.managed, [&freed](void* data) { freed = data; });
+  CHECK_EQ(freed, foreign.values);
+  CHECK_EQ(foreign.freed, 1);
+  foreign.managed.deleter = nullptr;
+  CHECK_EQ(from_dlpack(&foreign.managed).numel(), 6);
+  foreign.managed.flags = ~uint64_t{DLPACK_FLAG_BITMASK_READ_ONLY};  // of no meaning here
+  CHECK_EQ(from_dlpack(&foreign.managed).data_ptr<float>(), foreign.values);
 }
 
 TEST_CASE("structs that are refused remain the caller's") {
@@ -112,11 +121,39 @@ TEST_CASE("structs that are refused remain the caller's") {
   CHECK(says(refusal([](DLTensor& d) { d.dtype = {kDLUInt, 24, 1}; }), "type code 1 with 24 bits"));
   CHECK(says(refusal([](DLTensor& d) { d.dtype.lanes = 4; }), "4 lanes"));
   CHECK(says(refusal([](DLTensor& d) { d.device.device_type = kDLROCM; }), "device type 10"));
+  CHECK(says(refusal([](DLTensor& d) { d.shape[1] = -1; }), "negative size"));
+  for (const int id : {-1, 128, 129}) {
+    CHECK(says(refusal([=](DLTensor& d) { d.device = {kDLCUDA, id}; }), concat("there is no cuda:", id)));
+    CHECK(says(refusal([=](DLTensor& d) { d.device = {kDLCUDAManaged, id}; }), concat("there is no cuda:", id)));
+  }
   CHECK(says(error_of([] { from_dlpack(static_cast<DLManagedTensor*>(nullptr)); }), "is null"));
+  CHECK(says(error_of([] { from_dlpack(static_cast<DLManagedTensorVersioned*>(nullptr)); }), "is null"));
   Foreign<DLManagedTensorVersioned> later;
   later.managed.version = {2, 0};
   CHECK(says(error_of([&] { from_dlpack(&later.managed); }), "version 2.0"));
   CHECK_EQ(later.freed, 0);
+  later.managed.version = {0, 9};
+  CHECK(says(error_of([&] { from_dlpack(&later.managed); }), "version 0.9 of DLPack; known is 1"));
+  later.managed.version = {1, 99};
+  CHECK_EQ(from_dlpack(&later.managed).numel(), 6);
+  CHECK_EQ(later.freed, 1);
+}
+
+TEST_CASE("structs at the limits of what is accepted") {
+  Foreign<DLManagedTensor> foreign;
+  DLTensor& d = foreign.managed.dl_tensor;
+  d.device = {kDLCUDAHost, 3};  // memory of the host, whichever GPU it is pinned for
+  CHECK(from_dlpack(&foreign.managed).is_cpu());
+  std::vector<int64_t> ones(kMaxDims, 1);
+  d.ndim = kMaxDims;
+  d.shape = ones.data();
+  d.strides = ones.data();
+  CHECK_EQ(from_dlpack(&foreign.managed).dim(), kMaxDims);
+  d.ndim = 0;
+  d.shape = nullptr;
+  d.strides = nullptr;
+  CHECK_EQ(from_dlpack(&foreign.managed).item<float>(), 0);
+  CHECK_EQ(foreign.freed, 3);
 }
 
 TEST_CASE("another library keeps a tensor alive, and frees it on any thread") {
@@ -156,6 +193,17 @@ TEST_CASE("versions, flags, gradients and strides of what goes out") {
   CHECK_EQ(IntArrayRef(managed->dl_tensor.strides, 2), IntArrayRef({1, 1}));
   const Tensor copy = from_dlpack(managed);
   CHECK_NE(copy.data_ptr(), t.data_ptr());
+  managed = to_dlpack_versioned(zeros({2, 1, 3, 0, 2}));
+  CHECK_EQ(managed->version.minor, DLPACK_MINOR_VERSION);
+  CHECK_EQ(managed->dl_tensor.ndim, 5);
+  CHECK_EQ(IntArrayRef(managed->dl_tensor.shape, 5), IntArrayRef({2, 1, 3, 0, 2}));
+  CHECK_EQ(IntArrayRef(managed->dl_tensor.strides, 5)[1], 1);
+  CHECK_EQ(IntArrayRef(managed->dl_tensor.strides, 5)[3], 1);
+  CHECK_EQ(IntArrayRef(managed->dl_tensor.strides, 5)[4], 1);
+  managed->deleter(managed);
+  managed = to_dlpack_versioned(ones({2, 2}).t());
+  CHECK_EQ(IntArrayRef(managed->dl_tensor.strides, 2), IntArrayRef({1, 2}));
+  managed->deleter(managed);
   const Tensor back = from_dlpack(to_dlpack(t));
   CHECK_FALSE(back.requires_grad());
   managed = to_dlpack_versioned(zeros({}));

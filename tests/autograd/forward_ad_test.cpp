@@ -100,3 +100,40 @@ TEST_CASE("levels: one at a time; tangents end with theirs") {
   CHECK_THROWS_WITH_AS(_make_dual(x, v, 0), doctest::Contains("call enter_dual_level()"), Error);
   CHECK_THROWS_AS(forward_ad::exit_dual_level(0), Error);
 }
+
+TEST_CASE("what a dual tensor refuses, and what stays of one whose level has ended") {
+  CHECK_THROWS_WITH_AS(forward_ad::exit_dual_level(0), doctest::Contains("exit_dual_level: dual level 0 is not active"),
+                       Error);
+  CHECK_THROWS_WITH_AS(_make_dual(x, v, 0), doctest::Contains("_make_dual: dual level 0 is not active"), Error);
+  Tensor old;
+  {
+    const DualLevel level;
+    old = _make_dual(x, v, level.number);
+    for (const auto& [primal, tangent] :
+         {std::pair<Tensor, Tensor>{Tensor(), v}, {x, Tensor()}, {x, v.to(kFloat)}, {x, v.unsqueeze(0)}})
+      CHECK_THROWS_AS(_make_dual(primal, tangent, 0), Error);
+    CHECK_THROWS_WITH_AS(_make_dual(x, v, -1), doctest::Contains("level -1 does not exist, the active one is 0"),
+                         Error);
+    CHECK_FALSE(std::get<1>(_unpack_dual(old, 1)).defined());
+    CHECK(near(std::get<0>(_unpack_dual(old, 1)), x));
+    CHECK_THROWS_WITH_AS(_unpack_dual(Tensor(), 0), doctest::Contains("undefined"), Error);
+    CHECK(near(tangent(old), v));
+  }
+  const DualLevel level;
+  CHECK_FALSE(tangent(old).defined());
+  const Tensor a = _make_dual(x, v * 2, level.number);
+  CHECK(near(tangent(a + old), v * 2));
+}
+
+TEST_CASE("tangents depend on what the tangents of dual tensors depend on") {
+  const DualLevel level;
+  const Tensor direction = v.clone().requires_grad_();
+  const Tensor a = _make_dual(x, direction, level.number), b = _make_dual(x + 1, v, level.number);
+  const Tensor derivative = tangent((a * a * b).sum());  // 2 x (x + 1) d + x² v
+  CHECK(near(derivative, (2 * x * (x + 1) * v + x * x * v).sum()));
+  CHECK(near(grad({derivative}, {direction})[0], 2 * x * (x + 1)));
+  CHECK(near(tangent(b * b), 2 * (x + 1) * v));
+  // Recording may be off where a tangent is asked for.
+  const NoGradGuard no_grad;
+  CHECK(near(tangent(a), v));
+}

@@ -258,3 +258,55 @@ TEST_CASE("a tensor overwritten by constants still gets a gradient of zeros") {
     CHECK(x.grad().sum().item<double>() == 6);
   }
 }
+
+TEST_CASE("a recorded write converts the value, and its gradient back") {
+  for (const ScalarType type : {kDouble, kHalf, kFloat}) {
+    const Tensor x = full({3}, 2.0, TensorOptions(type).requires_grad(true)), y = ones({3});
+    y.slice(0, 1).copy_((x * x).slice(0, 1));
+    CHECK(y.dtype() == kFloat);
+    CHECK(y[0].item<double>() == 1);
+    CHECK(y[2].item<double>() == 4);
+    y.sum().backward();
+    CHECK(x.grad().dtype() == type);
+    CHECK(x.grad()[0].item<double>() == 0);
+    CHECK(x.grad()[2].item<double>() == 4);
+  }
+  const Tensor wide = ones({2}, TensorOptions(kDouble).requires_grad(true));
+  Tensor sum = ones({2}) * 3;
+  sum.add_(wide);  // computed in float64
+  CHECK(sum.dtype() == kFloat);
+  CHECK(sum[1].item<double>() == 4);
+}
+
+TEST_CASE("a view of a tensor that has been detached since keeps its own history") {
+  const Tensor x = ones({3}, requires_grad());
+  Tensor base = x * 2, view = base.view({3, 1});
+  base.detach_();
+  view.mul_(5);
+  CHECK(base[1].item<double>() == 10);
+  view.sum().backward();
+  CHECK(x.grad()[1].item<double>() == 10);
+}
+
+TEST_CASE("a tensor that becomes a view of itself has that view's history") {
+  const Tensor x = ones({2, 3}, requires_grad());
+  const auto history = [](const Tensor& t) { return t.grad_fn()->name(); };
+  Tensor y = x * 2;
+  const std::string transposed = history(y.transpose(0, 1)), unsqueezed = history(y.unsqueeze(0));
+  y.transpose_(0, 1);
+  CHECK(history(y) == transposed);
+  Tensor view = y.slice(0, 0, 2);
+  view.unsqueeze_(0);
+  CHECK(history(view) == unsqueezed);
+  (view * tensor({1.f, 2.f}).view({2, 1})).sum().backward();  // rows of the transposed matrix: columns of x
+  CHECK(x.grad().sum(0).equal(tensor({4.f, 8.f, 0.f})));
+  // A view that is written after it took another shape.
+  Tensor z = x * 1;
+  Tensor part = z.slice(1, 0, 2);
+  part.t_();
+  part.mul_(3);
+  CHECK(part.sizes() == IntArrayRef({2, 2}));
+  CHECK(z.sum().item<double>() == 14);
+  const Tensor g = autograd::grad({z.sum()}, {x})[0];
+  CHECK(g.equal(tensor({3.f, 3.f, 1.f, 3.f, 3.f, 1.f}).view({2, 3})));
+}

@@ -8,6 +8,7 @@
 #include "tandem/autograd/engine.h"
 #include "tandem/autograd/grad_mode.h"
 #include "tandem/autograd/ops.h"
+#include "tandem/autograd/ops/detail/autocast_lists.h"
 #include "tandem/autograd/torch_names.h"
 #include "tandem/tests/ops/values.h"
 
@@ -191,6 +192,115 @@ TEST_CASE("autocast computes the operations of its lists in their dtypes") {
   }
   CHECK((mm(a, b).dtype() == kFloat));
   CHECK_THROWS_AS(autocast::set_autocast_dtype(kCPU, kLong), Error);
+}
+
+TEST_CASE("autocast has a state for each type of devices, which ends with its region") {
+  struct State {
+    bool on[2], cache;
+    ScalarType dtypes[2];
+  };
+  const auto expect = [](const State& s) {
+    CHECK(autocast::is_cpu_enabled() == s.on[0]);
+    CHECK(autocast::is_autocast_enabled(kCPU) == s.on[0]);
+    CHECK(autocast::is_enabled() == s.on[1]);
+    CHECK(autocast::is_autocast_enabled(kCUDA) == s.on[1]);
+    CHECK(autocast::is_autocast_cache_enabled() == s.cache);
+    CHECK((autocast::get_autocast_dtype(kCPU) == s.dtypes[0]));
+    CHECK((autocast::get_autocast_cpu_dtype() == s.dtypes[0]));
+    CHECK((autocast::get_autocast_dtype(kCUDA) == s.dtypes[1]));
+    CHECK((autocast::get_autocast_gpu_dtype() == s.dtypes[1]));
+  };
+  const State plain{{false, false}, true, {kBFloat16, kHalf}};
+  expect(plain);
+  {
+    const autocast::AutocastGuard cuda(kCUDA);
+    expect({{false, true}, true, {kBFloat16, kHalf}});
+    {
+      const autocast::AutocastGuard cpu(kCPU, kHalf, true, false);
+      expect({{true, true}, false, {kHalf, kHalf}});
+      CHECK(autocast::increment_nesting() == 3);
+      CHECK(autocast::decrement_nesting() == 2);
+      {
+        const autocast::AutocastGuard off(kCUDA, kFloat, false);
+        expect({{true, false}, true, {kHalf, kFloat}});
+      }
+      expect({{true, true}, false, {kHalf, kHalf}});
+    }
+    expect({{false, true}, true, {kBFloat16, kHalf}});
+  }
+  expect(plain);
+  const auto throws = [] {
+    const autocast::AutocastGuard guard(kCPU, kHalf);
+    fail("inside");
+  };
+  CHECK_THROWS_AS(throws(), Error);
+  expect(plain);
+  autocast::set_enabled(true);
+  autocast::set_autocast_gpu_dtype(kBFloat16);
+  expect({{false, true}, true, {kBFloat16, kBFloat16}});
+  autocast::set_cpu_enabled(true);
+  autocast::set_autocast_cpu_dtype(kFloat);
+  autocast::set_autocast_cache_enabled(false);
+  expect({{true, true}, false, {kFloat, kBFloat16}});
+  for (const ScalarType type : {kDouble, kLong, kComplexFloat})
+    CHECK_THROWS_WITH_AS(autocast::set_autocast_dtype(kCPU, type),
+                         doctest::Contains("expected float16, bfloat16 or float32, got"), Error);
+  CHECK_THROWS_AS(autocast::AutocastGuard(kCUDA, kDouble), Error);
+  expect({{true, true}, false, {kFloat, kBFloat16}});
+  autocast::set_enabled(false);
+  autocast::set_cpu_enabled(false);
+  autocast::set_autocast_gpu_dtype(kHalf);
+  autocast::set_autocast_cpu_dtype(kBFloat16);
+  autocast::set_autocast_cache_enabled(true);
+  expect(plain);
+}
+
+TEST_CASE("what autocast converts, what it keeps, and the widest dtype of several tensors") {
+  const Tensor w = ones({2}).requires_grad_(), constant = ones({2}), half = ones({2}, kHalf), wide = ones({2}, kDouble),
+               integers = ones({2}, kLong), complex = ones({2}, kComplexFloat), none;
+  const auto cast = [](ScalarType type, const Tensor& t) { return autocast::cached_cast(type, t, kCPU); };
+  for (const Tensor* t : {&wide, &integers, &complex, &half, &none}) CHECK(cast(kHalf, *t).is_same(*t));
+  CHECK(cast(kFloat, w).is_same(w));
+  CHECK(autocast::cached_cast(kHalf, w).is_same(w));  // on another type of devices
+  CHECK((cast(kFloat, half).dtype() == kFloat));
+  CHECK_FALSE(cast(kHalf, w).is_same(cast(kHalf, w)));  // outside of any region
+  const autocast::AutocastGuard region(kCPU);
+  const auto kept = [&](const Tensor& t, ScalarType type = kHalf) {
+    const Tensor first = cast(type, t), second = cast(type, t);
+    CHECK((first.dtype() == type));
+    CHECK((second.dtype() == type));
+    return first.is_same(second);
+  };
+  CHECK(kept(w));
+  CHECK(kept(w, kBFloat16));  // instead of the other one
+  CHECK(kept(w));
+  CHECK_FALSE(kept(constant));
+  CHECK_FALSE(kept(w * 2));
+  CHECK_FALSE(kept(ones({2}, kHalf).requires_grad_(), kFloat));
+  CHECK_FALSE(kept(w.detach()));
+  {
+    const NoGradGuard no_grad;
+    CHECK_FALSE(kept(w));
+  }
+  autocast::set_autocast_cache_enabled(false);
+  CHECK_FALSE(kept(w));
+  autocast::set_autocast_cache_enabled(true);
+  const Tensor before = cast(kHalf, w);
+  autocast::clear_cache();
+  CHECK_FALSE(cast(kHalf, w).is_same(before));
+  CHECK(kept(w));
+
+  const Tensor bfloat = ones({2}, kBFloat16);
+  const auto widest = [](std::initializer_list<const Tensor*> tensors, DeviceType device = kCPU) {
+    return autocast::widest(tensors, device);
+  };
+  CHECK((widest({}) == kBFloat16));
+  CHECK((widest({&bfloat, &bfloat}) == kBFloat16));
+  CHECK((widest({&bfloat, &constant}) == kFloat));
+  CHECK((widest({&constant, &bfloat}) == kFloat));
+  CHECK((widest({&bfloat, &half}) == kFloat));
+  CHECK((widest({&none, &wide, &integers, &complex, &bfloat}) == kBFloat16));
+  CHECK((widest({&constant}, kCUDA) == kHalf));
 }
 
 TEST_CASE("autocast converts a leaf once, and its gradient is float32") {
