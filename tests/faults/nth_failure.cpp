@@ -1,10 +1,12 @@
 // Runs scenarios with the Nth call of a kind failing, for N = 1, 2, 3 …, until it is not reached any more:
 //
 //   nth_failure [SCENARIO…] [--kind KIND] [--nth N] [--samples COUNT] [--messages]
+//   nth_failure --list
 //
 // Each failure must end in success with the same bits, or in an exception with a message. Afterwards nothing is left
 // over, files are the old or the new ones, and the scenario, run once more, has the same bits. `--samples`: tests about
 // so many calls of each scenario and kind, evenly spread, instead of every one. `--messages`: prints the errors.
+// `--list`: prints the names of the scenarios.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -53,6 +55,10 @@ bool is_wanted(const Arguments& arguments, const Scenario& scenario, Kind kind) 
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "--list") == 0) {
+    for (const Scenario& scenario : scenarios()) std::puts(scenario.name.c_str());
+    return 0;
+  }
   const Arguments arguments = parse(argc, argv);
   Counts sum;
   for (const Scenario& scenario : scenarios())

@@ -1,10 +1,10 @@
 """Runs the cases of test programs with mutants: first finds out which mutants each case reaches, then only runs these.
 
 A mutant is killed if a program ends with an error, or takes many times as long as the original. A case is one of a
-doctest program's or of the test `ops`, each in a process of its own (what is made once in a process is reached by all
-of its cases), or all of another test. Left out are tests of the suite `processes` and those that are not built, cases
-that fail without a mutant, as some do with -O1, and cases that take longer than SLOW, which slow_cases.txt in the build
-folder keeps.
+doctest program's or of a test in LISTING, each in a process of its own (what is made once in a process is reached by
+all of its cases), or all of another test. Left out are tests of the suite `processes` and those that are not built,
+cases that fail without a mutant, as some do with -O1, and cases that take longer than SLOW, which slow_cases.txt in the
+build folder keeps.
 """
 import concurrent.futures
 import json
@@ -21,6 +21,7 @@ import typing
 WORKERS = len(os.sched_getaffinity(0))
 MEMORY = (6 << 30, 80 << 30)  # bytes of address space: mutants may ask for any amount, and captured steps reserve some
 SLOW = 30.0  # seconds
+LISTING = {"ops", "nth_failure"}  # print their cases with --list, and run those that they are given
 FIRST = 8  # so many cases run first, then four times as many, and so on
 ENOUGH = 120.0  # seconds that the cases that are run with one mutant may take without it
 
@@ -98,7 +99,7 @@ class Programs:
 
     def names(self, program):
         """The cases of a test; "": all of it."""
-        if program == "ops":
+        if program in LISTING:
             return sorted(set(subprocess.run([self.tests[program]["cmd"][0], "--list"], env=self.environment(program),
                                              capture_output=True, text=True, check=True).stdout.splitlines()))
         if program not in self.doctests:
@@ -112,7 +113,7 @@ class Programs:
 
     def selection(self, program, names):
         """Arguments for these cases."""
-        if program == "ops":
+        if program in LISTING:
             return names
         escaped = [re.sub(r"([\\,])", r"\\\1", n) for n in names if n]
         return ["--test-case=" + ",".join(escaped), "--abort-after=1"] if escaped else []
