@@ -154,9 +154,8 @@ void LocalReduction::sum(const optim::Optimizer* next) {
 // Whether the optimizer has exactly the trained parameters, as the leaf or individually, so that its pass
 // covers every gradient. (An optimizer cannot contain a parameter twice.)
 bool LocalReduction::steps_all(const optim::Optimizer& optimizer) const {
-  const std::vector<Tensor>& all = root().flat.parameters();
   int64_t here = 0, there = 0;
-  for (const Tensor& p : all) here += p.numel();
+  for (const Tensor& p : root().flat.parameters()) here += p.numel();
   for (const auto& group : optimizer.param_groups())
     for (const Tensor& p : group.params()) {
       if (p.is_same(leaf)) return optimizer.size() == 1;
@@ -165,7 +164,7 @@ bool LocalReduction::steps_all(const optim::Optimizer& optimizer) const {
         return false;
       there += p.numel();
     }
-  return here == there && optimizer.size() == all.size();
+  return here == there;
 }
 
 // Adds in parts, so the sum stays in cache while the others are read.

@@ -444,6 +444,42 @@ TEST_CASE("units that a rule names, one in another, of two dtypes, with outputs 
   });
 }
 
+TEST_CASE("a forward that returns nothing") {
+  if (!available()) return;
+  struct Keeper : nn::Module {
+    Keeper() { net = register_module("net", perceptron()); }
+    void forward(const Tensor& x, double factor) { last = net->forward(x) * factor; }
+    nn::Sequential net{nullptr};
+    Tensor last;
+  };
+  on_ranks(2, [&](const GroupPtr& group) {
+    FullyShardedDataParallel<Keeper> model(std::make_shared<Keeper>(), {.process_group = group});
+    const NoGradGuard no_grad;
+    model->forward(inputs(0), 2);
+    CHECK(identical(model->module()->last, perceptron()->forward(inputs(0)) * 2));
+    for (const Tensor& p : model->module()->parameters()) CHECK(p.numel() == 0);
+  });
+}
+
+TEST_CASE("wrapping gives every rank the parameters and buffers of rank 0") {
+  if (!available()) return;
+  on_ranks(3, [&](const GroupPtr& group) {
+    const auto make = [](int rank) {
+      const GeneratorGuard guard{Generator(static_cast<uint64_t>(rank))};
+      nn::Sequential net(nn::Linear(7, 5), nn::BatchNorm1d(5));
+      const NoGradGuard no_grad;
+      for (const Tensor& buffer : net->buffers()) Tensor(buffer).fill_(rank + 2);
+      return net;
+    };
+    Sequential model(make(group->rank()), {.process_group = group});
+    const auto expected = make(0);
+    const auto parameters = expected->named_parameters(), buffers = expected->named_buffers();
+    for (const auto& [name, value] : model->gather_parameters()) CHECK(identical(value, parameters[name].detach()));
+    for (const auto& [name, value] : model->named_buffers()) CHECK(identical(value, buffers[name]));
+    CHECK(model->named_buffers().keys() == buffers.keys());
+  });
+}
+
 TEST_CASE("a rank's slices are saved and loaded as they are") {
   if (!available()) return;
   on_ranks(2, [&](const GroupPtr& group) {
@@ -545,7 +581,17 @@ TEST_CASE("what is refused") {
     });
   };
   for (const std::string& error : errors_after([](nn::Sequential& net) { net->parameters()[1].set_data(ones({9})); }))
-    CHECK(error.find("parameter 0.bias has changed since the model was wrapped") != std::string::npos);
+    CHECK(error.find("parameter 0.bias has changed since the model was wrapped\n  it is [9] ") != std::string::npos);
+  for (const bool rounded : {false, true})  // what somebody else has put there stays as it is
+    on_ranks(2, [&](const GroupPtr& group) {
+      auto net = perceptron();
+      Sequential model(net, {.process_group = group, .gather_rounded = rounded});
+      const Tensor given = arange(9, kFloat), changed = net->parameters()[1];
+      const autocast::AutocastGuard guard(kCPU, kBFloat16, rounded);
+      changed.set_data(given);
+      CHECK_THROWS_WITH_AS(model->forward(inputs(0)), doctest::Contains("parameter 0.bias has changed"), Error);
+      CHECK(identical(changed.detach(), given));
+    });
   for (const std::string& error : errors_after([](nn::Sequential& net) { net->parameters()[1].requires_grad_(false); }))
     CHECK(error.find("parameter 0.bias was frozen after the model was wrapped") != std::string::npos);
   for (const std::string& error : errors_on_ranks(2, [&](const GroupPtr& group) {

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tandem/parallel/distributed/call_record.h"
 #include "tandem/tandem.h"
 #include "tandem/tests/distributed/ranks.h"
 
@@ -373,6 +374,127 @@ TEST_CASE("wrong arguments") {
   CHECK_THROWS_AS(group->broadcast(zeros({2}), 1), Error);
   CHECK_THROWS_AS(group->all_gather({zeros({2}), zeros({2})}, zeros({2})), Error);
   CHECK_THROWS_AS(group->all_gather(zeros({3}), zeros({2})), Error);
+}
+
+TEST_CASE("every call says which argument is wrong, and the group goes on") {
+  if (!available()) return;
+  check_none(run_ranks(2, [](ProcessGroup& group) {
+    const int rank = group.rank();
+    const std::string here = concat("on rank ", rank);
+    const auto says = [](const std::function<WorkPtr()>& call, const std::string& text) {
+      CHECK_THROWS_WITH_AS(call(), doctest::Contains(text.c_str()), Error);
+    };
+    const Tensor two = zeros({2}), four = zeros({4}), number = zeros({}), rows = zeros({4, 3}), none;
+    const Tensor turned = zeros({3, 4}).t(), whole_numbers = zeros({2}, kInt64);
+    const std::vector<int64_t> halves = {2, 2}, others = {1, 3};
+
+    for (const int root : {-1, 2}) {
+      const std::string text = concat(": root ", root, " is not in the group of 2");
+      says([&] { return group.broadcast(two, root); }, "broadcast" + text);
+      says([&] { return group.reduce(two, root); }, "reduce" + text);
+      says([&] { return group.gather({}, two, root); }, "gather" + text);
+      says([&] { return group.scatter(two, {}, root); }, "scatter" + text);
+    }
+    for (const int peer : {-1, 2, rank}) {
+      const std::string text = concat(": expected another rank from 0 to 1, got ", peer, " ", here);
+      says([&] { return group.send(two, peer); }, "send" + text);
+      says([&] { return group.recv(two, peer); }, "recv" + text);
+    }
+    says([&] { return group.recv(two, 1 - rank, -1); }, "recv: expected a tag that is not negative, got -1");
+
+    says([&] { return group.reduce(none, 0); }, "reduce: tensor is undefined");
+    says([&] { return group.broadcast(none, 0); }, "broadcast: tensor is undefined");
+    says([&] { return group.reduce_scatter(none, four); }, "reduce_scatter: output is undefined");
+    says([&] { return group.reduce_scatter(two, none); }, "reduce_scatter: input is undefined");
+    says([&] { return group.all_gather(four, none); }, "all_gather: input is undefined");
+    says([&] { return group.all_gather({two, none}, two); }, "all_gather: outputs is undefined");
+    says([&] { return group.all_to_all(none, four); }, "all_to_all: output is undefined");
+    says([&] { return group.send(none, 1 - rank); }, "send: tensor is undefined");
+    says([&] { return group.all_reduce(turned); },
+         concat("all_reduce: tensor must be contiguous, got ", turned, " with strides [1, 4]; call contiguous()"));
+    says([&] { return group.all_gather(zeros({8, 3}), turned); }, "all_gather: input must be contiguous");
+
+    for (const ReduceOp op : {ReduceOp::BAND, ReduceOp::BOR, ReduceOp::BXOR}) {
+      const std::string text = concat(": float32 has no ", name(op));
+      says([&] { return group.all_reduce(two, op); }, "all_reduce" + text);
+      says([&] { return group.reduce(two, 0, op); }, "reduce" + text);
+      says([&] { return group.reduce_scatter(two, four, op); }, "reduce_scatter" + text);
+    }
+    says([&] { return group.reduce(whole_numbers, 0, ReduceOp::AVG); },
+         "reduce: int64 has no avg; use sum, or a floating-point dtype");
+
+    says([&] { return group.all_gather(Tensors{two}, two); },
+         concat("all_gather: expected 2 outputs ", here, ", got 1"));
+    says([&] { return group.gather({two}, two, rank); }, concat("gather: expected 2 outputs ", here, ", got 1"));
+    says(
+        [&] {
+          return group.gather({two, two}, two, 1 - rank);
+        },
+        concat("gather: expected 0 outputs ", here, ", got 2"));
+    says(
+        [&] {
+          return group.scatter(two, {two, two, two}, rank);
+        },
+        concat("scatter: expected 2 inputs ", here, ", got 3"));
+    says([&] { return group.scatter(two, {two}, 1 - rank); }, concat("scatter: expected 0 inputs ", here, ", got 1"));
+    for (const Tensor& wrong : {four, whole_numbers}) {
+      const std::string text =
+          concat(" must have the shape and dtype of the other tensors\n  expected ", two, "\n  got      ", wrong);
+      says([&] { return group.all_gather({two, wrong}, two); }, "all_gather: outputs" + text);
+      says([&] { return group.gather({wrong, two}, two, rank); }, "gather: outputs" + text);
+      says([&] { return group.scatter(two, {two, wrong}, rank); }, "scatter: inputs" + text);
+    }
+
+    for (const Tensor& block : {zeros({3}), whole_numbers, zeros({2, 1}), number, zeros({4})})
+      says([&] { return group.reduce_scatter(block, four); },
+           concat("reduce_scatter: input must hold 2 blocks along dimension 0\n  block ", block, "\n  whole ", four));
+    says([&] { return group.all_gather(number, number); }, "all_gather: output must hold 2 blocks");
+    says([&] { return group.all_gather(zeros({4, 3}), zeros({2, 4})); }, "all_gather: output must hold 2 blocks");
+
+    for (const Tensor& input : {zeros({3, 3}), zeros({2, 4}), zeros({2}), zeros({2, 3}, kDouble)})
+      says([&] { return group.all_gather(rows, input, halves); },
+           concat("all_gather: input must be the 2 rows of this rank\n  input  ", input, "\n  output ", rows));
+    says(
+        [&] {
+          return group.all_gather(rows, zeros({2, 3}), others);
+        },
+        concat("all_gather: input must be the ", rank == 0 ? 1 : 3, " rows of this rank"));
+
+    const std::vector<std::vector<int64_t>> wrong_splits = {{4}, {2, 1, 1}, {5, -1}, {-1, 5}, {1, 2}, {3, 2}};
+    for (const std::vector<int64_t>& wrong : wrong_splits) {
+      const std::string text = concat(" ", rows, " that sum to its rows, got ", IntArrayRef(wrong));
+      says(
+          [&] {
+            return group.all_gather(rows, zeros({2, 3}), wrong);
+          },
+          "all_gather: expected 2 splits of output" + text);
+      says([&] { return group.all_to_all(rows, rows, wrong, halves); },
+           "all_to_all: expected 2 splits of output" + text);
+      says([&] { return group.all_to_all(rows, rows, halves, wrong); },
+           "all_to_all: expected 2 splits of input" + text);
+    }
+    says([&] { return group.all_to_all(number, number); },
+         concat("all_to_all: output needs at least 1 dimension, got ", number));
+    says([&] { return group.all_to_all(zeros({3}), zeros({3})); },
+         concat("all_to_all: output ", zeros({3}), " cannot be split into 2 equal parts; give splits"));
+    says([&] { return group.all_to_all(four, zeros({4}, kInt64)); }, "all_to_all: rows differ");
+    says([&] { return group.all_to_all(rows, zeros({4, 2}), halves, halves); }, "all_to_all: rows differ");
+    says([&] { return group.all_to_all(four, two); }, "all_to_all: output must have the shape and dtype");
+    says([&] { return group.all_to_all_table(rows, rows, {halves}); }, "all_to_all_table: expected 2 lists, got 1");
+    says(
+        [&] {
+          return group.all_to_all_table(rows, rows, {halves, {4}});
+        },
+        "all_to_all_table: expected 2 splits per rank, got 1");
+
+    const Tensor sum = ones({3});
+    group.all_reduce(sum)->wait();
+    CHECK(equal(sum, full({3}, 2.0)));
+  }));
+  check_none(run_ranks(1, [](ProcessGroup& group) {
+    CHECK_THROWS_WITH_AS(group.all_to_all(zeros({2}), zeros({3}), {2}, {3}),
+                         "all_to_all: this rank sends [3] rows to itself and expects [2]", Error);
+  }));
 }
 
 TEST_CASE("backends") {

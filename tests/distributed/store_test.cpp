@@ -284,7 +284,9 @@ TEST_CASE("a forked child goes on with a file, and is refused by the other store
   if (child == 0) {
     int wrong = 0;
     try {
+      const int open = open_descriptors();
       wrong |= file.stores[0]->get("before") != "1";
+      if (open_descriptors() != open) wrong |= 16;  // the parent's is closed
       file.stores[0]->set("from the child", "2");
       for (int i = 0; i < 300; ++i) file.stores[0]->add("sum", 1);
       for (Ranks* ranks : {&hash, &tcp}) {

@@ -161,6 +161,39 @@ TEST_CASE("values, gradients and running statistics are those of the whole batch
   compare<nn::BatchNorm3d>({2, 2, 3}, options, kDouble, 1e-11, 0);
 }
 
+TEST_CASE("gradients of some of input, weight and bias") {
+  if (!available()) return;
+  const Tensor whole = arange(24, kDouble).sin().view({8, 3});
+  const auto gradients = [&](auto& layer, const Tensor& rows, int wanted, bool second) {
+    set_parameters(layer, kDouble);
+    const Tensor x = rows.detach().clone();
+    const Tensor inputs[] = {x, layer->weight, layer->bias};
+    Tensors of;
+    for (int i = 0; i < 3; ++i) {
+      inputs[i].set_requires_grad((wanted >> i) % 2 == 1);
+      if (inputs[i].requires_grad()) of.push_back(inputs[i]);
+    }
+    return autograd::grad({layer(x).sin().sum()}, of, {}, nullopt, second);
+  };
+  for (int wanted = 1; wanted < 8; ++wanted)
+    for (const bool second : {false, true}) {
+      CAPTURE(wanted);
+      nn::BatchNorm1d reference(3);
+      const Tensors expected = gradients(reference, whole, wanted, second);
+      check_no_errors(run_ranks(2, [&](ProcessGroup& group) {
+        SyncBatchNorm layer(nn::BatchNormOptions(3), group.shared_from_this());
+        const Tensors parts = gradients(layer, whole.narrow(0, 4 * group.rank(), 4), wanted, second);
+        REQUIRE(parts.size() == expected.size());
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+          Tensor part = parts[i].detach().clone();
+          const bool of_input = i == 0 && wanted % 2 == 1;
+          if (!of_input) group.all_reduce(part)->wait();
+          CHECK(close(part, of_input ? expected[i].narrow(0, 4 * group.rank(), 4) : expected[i], 1e-11));
+        }
+      }));
+    }
+}
+
 TEST_CASE("options") {
   if (!available()) return;
   compare<nn::BatchNorm2d>({2, 2}, nn::BatchNormOptions(3).affine(false), kDouble, 1e-11, 0);

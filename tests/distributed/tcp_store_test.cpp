@@ -1,5 +1,6 @@
 // TCPStore and its server: handshakes, bytes that are no requests, lost connections, many clients.
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -209,6 +210,21 @@ TEST_CASE("a taken port and a foreign address") {
   CHECK(contains(failure([&] { TCPStore("127.0.0.1", options); }), "Address already in use"));
   options.bind_address = "192.0.2.1";
   CHECK(contains(failure([&] { TCPStore("127.0.0.1", options); }), "must run on the machine"));
+}
+
+TEST_CASE("connections send at once, and notice a machine that is gone") {
+  const TCPServer server("127.0.0.1", 0, "");
+  const Descriptor socket = connect_to(server.port());
+  const auto option = [&](int level, int name) {
+    int value = -1;
+    socklen_t bytes = sizeof value;
+    CHECK(::getsockopt(socket.get(), level, name, &value, &bytes) == 0);
+    return value;
+  };
+  CHECK(option(IPPROTO_TCP, TCP_NODELAY) != 0);
+  CHECK(option(SOL_SOCKET, SO_KEEPALIVE) != 0);
+  CHECK(option(IPPROTO_TCP, TCP_KEEPIDLE) == 60);
+  CHECK(option(IPPROTO_TCP, TCP_KEEPINTVL) == 15);
 }
 
 TEST_CASE("the port is free again at once") {

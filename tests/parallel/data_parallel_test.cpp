@@ -220,6 +220,26 @@ TEST_CASE("replicas follow changes between steps: dtype, device, modes, requires
   check_step(step(model, x), step(net, x));
 }
 
+TEST_CASE("replicas follow layers that are added and replaced") {
+  LogicalDevices two(2);
+  manual_seed(14);
+  nn::Sequential layers(nn::Linear(5, 4)), net;
+  net->push_back(layers);
+  nn::DataParallel model(net, cpu_devices(2));
+  const Tensor x = randn({6, 5}, kDouble);
+  const auto follows = [&] {
+    net->to(kDouble);
+    check_step(step(model, x), step(net, x));
+  };
+  follows();
+  layers->push_back(nn::BatchNorm1d(4));
+  layers->eval();
+  follows();
+  layers->push_back(nn::Linear(4, 3));
+  follows();
+  CHECK(model->state_dict().keys() == net->state_dict().keys());
+}
+
 TEST_CASE("several forwards before one backward, accumulation, and no_sync") {
   LogicalDevices three(3);
   manual_seed(6);

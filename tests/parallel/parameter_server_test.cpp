@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <functional>
 #include <sstream>
 #include <utility>
 
@@ -281,6 +282,75 @@ TEST_CASE("replicas from a factory; one parameter used twice, one unused") {
     CHECK(furthest(values(*net), values(alone)) < 1e-5);
     CHECK(identical(net->unused, ones({3})));
   }
+}
+
+TEST_CASE("every parameter of a replica from a factory is trained, frozen and typed as the model's") {
+  LogicalDevices two(2);
+  const Tensor x = randn({6, 6});
+  const auto loss = [](Plain& n, const Tensors& t) { return n.forward(t[0]).pow(2).mean(); };
+  for (std::size_t k = 0; k < 3; ++k) {
+    CAPTURE(k);
+    const auto net = std::make_shared<Plain>();
+    Plain alone;
+    alone.load_state_dict(net->state_dict());
+    for (const nn::Module* each : std::initializer_list<const nn::Module*>{net.get(), &alone})
+      each->parameters()[k].requires_grad_(false);
+    ParameterServer server(net, cpu_devices(2), {}, [] { return std::make_shared<Plain>(); });
+    optim::SGD optimizer(server.parameters(), 0.1), other(alone.parameters(), 0.1);
+    for (int i = 0; i < 2; ++i) {
+      server.step(optimizer, {x}, loss);
+      other.zero_grad();
+      loss(alone, {x}).backward();
+      other.step();
+    }
+    CHECK(furthest(values(*net), values(alone)) < 1e-5);
+    CHECK(identical(values(server.replica(1)), values(*net)));
+    for (std::size_t i = 0; i < 3; ++i) CHECK(server.replica(1).parameters()[i].requires_grad() == (i != k));
+    const std::string error = error_of([&] {
+      ParameterServer refused(net, cpu_devices(2), {}, [k] {
+        auto copy = std::make_shared<Plain>();
+        const Tensor p = copy->parameters()[k];
+        p.set_data(p.detach().to(kDouble));
+        return copy;
+      });
+    });
+    CHECK(has(error, concat("ParameterServer: parameter ", k, " of the replica differs").c_str()));
+  }
+}
+
+TEST_CASE("modules from a factory that are none, the model itself, or of another structure") {
+  LogicalDevices two(2);
+  const auto net = std::make_shared<Plain>();
+  const auto refused = [&](const std::function<std::shared_ptr<Plain>()>& make) {
+    return error_of([&] { ParameterServer server(net, cpu_devices(2), {}, make); });
+  };
+  CHECK(refused([] { return nullptr; }) ==
+        "ParameterServer: each device needs a separate module; for cpu:1 no module was created");
+  CHECK(refused([&] { return net; }) ==
+        "ParameterServer: each device needs a separate module; for cpu:1 the model itself was returned");
+  CHECK(has(refused([] {
+              auto copy = std::make_shared<Plain>();
+              copy->register_parameter("more", ones({1}));
+              return copy;
+            }),
+            "ParameterServer: the copy of "));
+  CHECK(has(refused([] {
+              auto copy = std::make_shared<Plain>();
+              copy->parameters()[0].set_data(ones({4}));
+              return copy;
+            }),
+            "unused is [3] float32 cpu:0, but [4] float32 cpu:0 in the copy of "));
+  struct Pair : nn::Module {
+    explicit Pair(bool tied) {
+      a = register_parameter("a", ones({2}));
+      b = register_parameter("b", tied ? a : ones({2}));
+    }
+    Tensor a, b;
+  };
+  CHECK(error_of([] {
+          ParameterServer server(std::make_shared<Pair>(true), cpu_devices(2), {},
+                                 [] { return std::make_shared<Pair>(false); });
+        }) == "ParameterServer: the replica on cpu:1 has 2 parameters, but the model has 1");
 }
 
 TEST_CASE("parameter groups; saving and loading the optimizer and the server") {
