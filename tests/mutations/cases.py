@@ -49,18 +49,18 @@ class Programs:
         self.build, self.folder = build.folder, pathlib.Path(folder)
         built = [t for t in quick if all(os.path.exists(w) for w in t["cmd"] if w.startswith(f"{self.build}/"))]
         self.tests = {t["name"]: t for t in built if not wanted or t["name"] in self.sources}
-        self.files = {name: self.own_files(t) for name, t in self.tests.items()}  # relative to the build folder
-        first = {name: os.path.relpath(t["cmd"][0], self.build) for name, t in self.tests.items()}
-        self.doctests = {name for name, files in self.files.items() if first[name] in files
-                         and any(o.endswith("test_main.a.p/main.cpp.o") for o in build.link(first[name]))}
+        self.files = {name: self.own_files(t) for name, t in self.tests.items()}
+        first = {name: self.files[name].get(t["cmd"][0]) for name, t in self.tests.items()}
+        self.doctests = {name for name, file in first.items()
+                         if file and any(o.endswith("test_main.a.p/main.cpp.o") for o in build.link(file))}
         self.slow_file = self.build / "slow_cases.txt"
         self.slow = set(self.slow_file.read_text().splitlines()) if self.slow_file.exists() else set()
 
     def own_files(self, test):
-        """The programs of the build folder in a test's command."""
-        paths = [pathlib.Path(os.path.normpath(w)) for w in test["cmd"]]
-        return [os.path.relpath(p, self.build) for p in paths
-                if p.is_relative_to(self.build) and p.is_file() and os.access(p, os.X_OK)]
+        """{word of a test's command: the program of the build folder that it names, relative to that folder}"""
+        paths = {w: pathlib.Path(os.path.normpath(self.build / w)) for w in test["cmd"]}
+        return {w: os.path.relpath(p, self.build) for w, p in paths.items()
+                if p.is_relative_to(self.build) and p.is_file() and os.access(p, os.X_OK)}
 
     def environment(self, program):
         own = self.tests[program]["env"]
@@ -78,7 +78,7 @@ class Programs:
         if reached:
             environment["TANDEM_MUTANTS_REACHED"] = reached
         limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        own = {str(self.build / f): str(self.folder / "bin" / os.path.basename(f)) for f in self.files[program]}
+        own = {w: str(self.folder / "bin" / os.path.basename(f)) for w, f in self.files[program].items()}
         command = [own[w] if w in own and os.path.exists(own[w]) else w for w in test["cmd"]] + arguments
         with tempfile.TemporaryFile() as output:
             process = subprocess.Popen(command, cwd=test["workdir"] or self.build, env=environment,

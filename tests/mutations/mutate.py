@@ -154,7 +154,7 @@ def judge(args, build, mutants, entries):
         return verdicts
     with tempfile.TemporaryDirectory(prefix="mutants-") as scratch:
         programs = cases.Programs(build, scratch, args.tests)
-        compiled = schema.Schema(build, scratch, rest, {f for files in programs.files.values() for f in files})
+        compiled = schema.Schema(build, scratch, rest, {f for files in programs.files.values() for f in files.values()})
         compiled.run()
         verdicts.update({n: ("refused", e) for n, e in compiled.refused.items()})
         alive = [n for n in rest if n not in verdicts]
