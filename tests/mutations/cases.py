@@ -23,7 +23,7 @@ MEMORY = (6 << 30, 80 << 30)  # bytes of address space: mutants may ask for any 
 SLOW = 30.0  # seconds
 LISTING = {"ops", "nth_failure"}  # print their cases with --list, and run those that they are given
 FIRST = 8  # so many cases run first, then four times as many, and so on
-ENOUGH = 120.0  # seconds that the cases that are run with one mutant may take without it
+ENOUGH = 60.0  # seconds that the cases that are run with one mutant may take without it
 
 
 class Case(typing.NamedTuple):
