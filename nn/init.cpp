@@ -120,9 +120,10 @@ Tensor orthogonal_(Tensor tensor, double gain) {
   return changed(std::move(tensor), [&](Tensor& t) {
     if (t.numel() == 0) return;
     const int64_t rows = t.size(0), columns = t.numel() / rows;
-    const bool wide = rows <= columns;
+    const bool as_pytorch = generator_mode() == GeneratorMode::kPyTorch;
+    const bool wide = as_pytorch ? rows < columns : rows <= columns;
     Tensor values;
-    if (generator_mode() == GeneratorMode::kPyTorch) {
+    if (as_pytorch) {
       values = randn({rows, columns}).to(kDouble);
       if (!wide) values = values.t().contiguous();
     } else {

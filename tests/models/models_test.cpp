@@ -9,6 +9,7 @@
 #include "tandem/core/backend/kernel_recorder.h"
 #include "tandem/core/base/sanitizers.h"
 #include "tandem/core/memory/cpu_allocator.h"
+#include "tandem/models/initialise.h"
 #include "tandem/nn/init.h"
 #include "tandem/nn/layers/transformer.h"
 #include "tandem/testing.h"
@@ -64,7 +65,302 @@ struct AttentionCalls final : KernelRecorder {
   int forward = 0, backward = 0, softmax = 0;
 };
 
+// The networks once more, from their state dicts: what their papers and torchvision say.
+struct Plain {
+  explicit Plain(const nn::Module& model) : state(model.state_dict()) {}
+  Tensor at(const std::string& name) const { return state[name]; }
+  bool has(const std::string& name) const { return state.contains(name); }
+  Tensor conv(const std::string& name, const Tensor& x, int64_t stride, int64_t padding, int64_t groups = 1) const {
+    const Tensor bias = has(name + ".bias") ? at(name + ".bias") : Tensor();
+    return conv2d(x, at(name + ".weight"), bias, {stride, stride}, {padding, padding}, {1, 1}, groups);
+  }
+  Tensor norm(const std::string& name, const Tensor& x) const {
+    const auto channels = [&](const char* what) { return at(name + what).view({1, -1, 1, 1}); };
+    return (x - channels(".running_mean")) / (channels(".running_var") + 1e-5).sqrt() * channels(".weight") +
+           channels(".bias");
+  }
+  Tensor dense(const std::string& name, const Tensor& x) const {
+    return matmul(x, at(name + ".weight").t()) + at(name + ".bias");
+  }
+  Tensor layer_norm(const std::string& name, const Tensor& x, double eps) const {
+    const Tensor middle = x - x.mean(-1, true);
+    return middle / (middle.square().mean(-1, true) + eps).sqrt() * at(name + ".weight") + at(name + ".bias");
+  }
+  // queries, keys, values: [N, T, E].
+  static Tensor attention(const std::vector<Tensor>& parts, int64_t heads, bool causal) {
+    const int64_t batch = parts[0].size(0), length = parts[0].size(1), width = parts[0].size(2);
+    const auto split = [&](const Tensor& t) { return t.view({batch, length, heads, width / heads}).transpose(1, 2); };
+    Tensor scores = matmul(split(parts[0].contiguous()), split(parts[1].contiguous()).transpose(2, 3)) /
+                    std::sqrt(static_cast<double>(width / heads));
+    if (causal) scores = scores.masked_fill(ones({length, length}).triu(1).to(kBool), -1e30);
+    const Tensor weights = softmax(scores, -1);
+    return matmul(weights, split(parts[2].contiguous())).transpose(1, 2).reshape({batch, length, width});
+  }
+
+  Tensor resnet(const Tensor& images, int64_t groups) const {
+    Tensor x = max_pool2d(relu(norm("bn1", conv("conv1", images, 2, 3))), 3, 2, 1);
+    for (int layer = 1; layer <= 4; ++layer)
+      for (int i = 0; has(concat("layer", layer, ".", i, ".conv1.weight")); ++i) {
+        const std::string block = concat("layer", layer, ".", i, ".");
+        const int64_t stride = layer > 1 && i == 0 ? 2 : 1;
+        Tensor y;
+        if (has(block + "conv3.weight")) {
+          y = relu(norm(block + "bn1", conv(block + "conv1", x, 1, 0)));
+          y = relu(norm(block + "bn2", conv(block + "conv2", y, stride, 1, groups)));
+          y = norm(block + "bn3", conv(block + "conv3", y, 1, 0));
+        } else {
+          y = relu(norm(block + "bn1", conv(block + "conv1", x, stride, 1)));
+          y = norm(block + "bn2", conv(block + "conv2", y, 1, 1));
+        }
+        const bool same = !has(block + "downsample.0.weight");
+        x = relu(y + (same ? x : norm(block + "downsample.1", conv(block + "downsample.0", x, stride, 0))));
+      }
+    return dense("fc", x.mean({2, 3}));
+  }
+  // channels: 0 is a pooling.
+  Tensor vgg(const Tensor& images, const std::vector<int64_t>& channels, bool norms) const {
+    Tensor x = images;
+    int64_t place = 0;
+    for (const int64_t count : channels) {
+      const std::string name = concat("features.", place);
+      if (count == 0) {
+        x = max_pool2d(x, 2, 2);
+        place += 1;
+        continue;
+      }
+      x = conv(name, x, 1, 1);
+      CHECK_EQ(x.size(1), count);
+      if (norms) x = norm(concat("features.", place + 1), x);
+      x = relu(x);
+      place += norms ? 3 : 2;
+    }
+    x = relu(dense("classifier.0", adaptive_avg_pool2d(x, {7, 7}).flatten(1)));
+    return dense("classifier.6", relu(dense("classifier.3", x)));
+  }
+  Tensor mobilenet(const Tensor& images) const {
+    const auto relu6 = [](const Tensor& t) { return t.clamp(0, 6); };
+    Tensor x = relu6(norm("features.0.1", conv("features.0.0", images, 2, 1)));
+    const std::vector<int64_t> strides{1, 2, 1, 2, 1, 1, 2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1};
+    for (std::size_t i = 0; i < strides.size(); ++i) {
+      const std::string block = concat("features.", i + 1, ".conv.");
+      Tensor y = x;
+      int place = 0;
+      if (i > 0) {  // only the first block does not expand
+        y = relu6(norm(block + "0.1", conv(block + "0.0", y, 1, 0)));
+        place = 1;
+      }
+      y = relu6(norm(concat(block, place, ".1"), conv(concat(block, place, ".0"), y, strides[i], 1, y.size(1))));
+      y = norm(concat(block, place + 2), conv(concat(block, place + 1), y, 1, 0));
+      x = strides[i] == 1 && x.size(1) == y.size(1) ? x + y : y;
+    }
+    x = relu6(norm("features.18.1", conv("features.18.0", x, 1, 0)));
+    return dense("classifier.1", x.mean({2, 3}));
+  }
+  Tensor vit(const Tensor& images, int64_t patch, int64_t heads) const {
+    Tensor x = conv("conv_proj", images, patch, 0);  // [N, E, rows, columns]
+    x = x.reshape({x.size(0), x.size(1), -1}).transpose(1, 2);
+    x = cat({at("class_token").expand({x.size(0), 1, x.size(2)}), x}, 1) + at("encoder.pos_embedding");
+    for (int i = 0; has(concat("encoder.layers.encoder_layer_", i, ".ln_1.weight")); ++i) {
+      const std::string block = concat("encoder.layers.encoder_layer_", i, "."), inside = block + "self_attention.";
+      const Tensor h = layer_norm(block + "ln_1", x, 1e-6);
+      const Tensor joined = matmul(h, at(inside + "in_proj_weight").t()) + at(inside + "in_proj_bias");
+      x = x + dense(inside + "out_proj", attention(joined.chunk(3, -1), heads, false));
+      const Tensor wide = dense(block + "mlp.0", layer_norm(block + "ln_2", x, 1e-6));
+      x = x + dense(block + "mlp.3", wide * 0.5 * (1 + erf(wide * std::sqrt(0.5))));
+    }
+    return dense("heads.head", layer_norm("encoder.ln", x, 1e-6).select(1, 0));
+  }
+  Tensor gpt2(const Tensor& tokens, int64_t heads, double eps) const {
+    const auto turned = [&](const std::string& name, const Tensor& x) {
+      return matmul(x, at(name + ".weight")) + at(name + ".bias");
+    };
+    Tensor x =
+        at("transformer.wte.weight").index_select(0, tokens.flatten()).view({tokens.size(0), tokens.size(1), -1}) +
+        at("transformer.wpe.weight").slice(0, 0, tokens.size(1));
+    for (int i = 0; has(concat("transformer.h.", i, ".ln_1.weight")); ++i) {
+      const std::string block = concat("transformer.h.", i, ".");
+      const Tensor joined = turned(block + "attn.c_attn", layer_norm(block + "ln_1", x, eps));
+      x = x + turned(block + "attn.c_proj", attention(joined.chunk(3, -1), heads, true));
+      const Tensor wide = turned(block + "mlp.c_fc", layer_norm(block + "ln_2", x, eps));
+      const Tensor inner = std::sqrt(2 / std::acos(-1.0)) * (wide + 0.044715 * wide.pow(3));
+      x = x + turned(block + "mlp.c_proj", 0.5 * wide * (1 + inner.tanh()));
+    }
+    return matmul(layer_norm("transformer.ln_f", x, eps), at("lm_head.weight").t());
+  }
+
+  OrderedDict<std::string, Tensor> state;
+};
+
+// Values under which every parameter and statistic counts; in evaluation mode.
+template <class Model>
+Plain drawn(Model& model) {
+  const NoGradGuard no_grad;
+  for (const auto& item : model->state_dict()) {
+    const Tensor t = item.value();
+    if (item.key().ends_with("running_var")) Tensor(t).uniform_(0.5, 2);
+    if (item.key().ends_with("running_mean") || item.key().ends_with("bias")) Tensor(t).uniform_(-0.5, 0.5);
+    if (item.key().ends_with("weight") && t.dim() == 1) Tensor(t).uniform_(0.5, 1.5);
+    if (item.key().ends_with("class_token") || item.key().ends_with("head.weight")) Tensor(t).uniform_(-0.5, 0.5);
+  }
+  model->eval();
+  return Plain(*model);
+}
+
 }  // namespace
+
+TEST_CASE("networks compute what a plain computation from their state dicts gives") {
+  manual_seed(4);
+  const NoGradGuard no_grad;
+  const Tensor images = randn({2, 3, 64, 64});
+  const auto near = [](const Tensor& found, const Tensor& expected) {
+    CHECK_EQ(found.sizes(), expected.sizes());
+    CHECK_LT((found - expected).abs().max().item<double>(), 2e-5 * expected.abs().max().item<double>());
+  };
+  for (const auto& options :
+       {ResNetOptions(ResNetBlockKind::kBasic, {2, 1, 1, 2}), ResNetOptions(ResNetBlockKind::kBottleneck, {1, 2, 1, 1}),
+        ResNetOptions(ResNetBlockKind::kBottleneck, {1, 1, 1, 1}).groups(4).width_per_group(24)}) {
+    ResNet net(ResNetOptions(options).num_classes(7));
+    near(net(images), drawn(net).resnet(images, options.groups()));
+  }
+  for (const bool norms : {false, true}) {
+    const std::vector<int64_t> layers{8, 0, 16, 8, 0};
+    VGG net(VGGOptions(layers).batch_norm(norms).num_classes(7));
+    near(net(images), drawn(net).vgg(images, layers, norms));
+  }
+  for (const double factor : {1.0, 0.35}) {
+    MobileNetV2 net(MobileNetV2Options(7).width_mult(factor));
+    near(net(images), drawn(net).mobilenet(images));
+  }
+  VisionTransformer vit(small_vit());
+  near(vit(images.slice(2, 0, 32).slice(3, 0, 32)), drawn(vit).vit(images.slice(2, 0, 32).slice(3, 0, 32), 8, 2));
+  GPT2LMHeadModel gpt(small_gpt2().layer_norm_epsilon(0.1).initializer_range(0.3));
+  const Tensor tokens = randint(0, 100, {2, 9}, TensorOptions(kLong));
+  near(gpt(tokens), drawn(gpt).gpt2(tokens, 4, 0.1));
+  gpt->train();  // without dropout
+  near(gpt(tokens), Plain(*gpt).gpt2(tokens, 4, 0.1));
+}
+
+TEST_CASE("options of models reach their layers") {
+  const auto dropouts = [](auto model) {
+    std::vector<double> rates;
+    model->apply([&](nn::Module& module) {
+      if (auto* dropout = module.template as<nn::Dropout>()) rates.push_back(dropout->options.p());
+    });
+    return rates;
+  };
+  CHECK_EQ(dropouts(VGG(VGGOptions({8, 0}))), std::vector<double>{0.5, 0.5});
+  CHECK_EQ(dropouts(VGG(VGGOptions({8, 0}).dropout(0.25))), std::vector<double>{0.25, 0.25});
+  CHECK_EQ(dropouts(mobilenet_v2(7)), std::vector<double>{0.2});
+  CHECK_EQ(dropouts(MobileNetV2(MobileNetV2Options(7).dropout(0.25))), std::vector<double>{0.25});
+  CHECK_EQ(dropouts(VisionTransformer(small_vit().num_layers(1))), std::vector<double>{0, 0, 0, 0});
+  CHECK_EQ(dropouts(VisionTransformer(small_vit().num_layers(1).dropout(0.25))),
+           std::vector<double>{0.25, 0.25, 0.25, 0.25});
+  const GPT2Options plain = GPT2Options().n_layer(1).n_embd(8).n_head(2).vocab_size(9).n_positions(5);
+  CHECK_EQ(dropouts(GPT2LMHeadModel(plain)), std::vector<double>{0.1, 0.1, 0.1});
+  CHECK_EQ(dropouts(GPT2LMHeadModel(GPT2Options(plain).embd_pdrop(0.25).resid_pdrop(0.5))),
+           std::vector<double>{0.25, 0.5, 0.5});
+  CHECK_EQ(plain.attn_pdrop(), 0.1);
+  CHECK_EQ(plain.layer_norm_epsilon(), 1e-5);
+  CHECK_EQ(plain.initializer_range(), 0.02);
+  const auto inner = [&](int64_t n_inner) {
+    const GPT2LMHeadModel net(GPT2Options(plain).n_inner(n_inner));
+    return net->state_dict()["transformer.h.0.mlp.c_fc.weight"].size(1);
+  };
+  CHECK_EQ(inner(0), 32);
+  CHECK_EQ(inner(1), 1);
+  CHECK_EQ(inner(12), 12);
+  // Channels are multiples of 8, and not more than a tenth below the factor times torchvision's.
+  const auto width = [](double factor, const char* name) {
+    const nn::init::SkipGuard no_values;
+    return MobileNetV2(MobileNetV2Options(1).width_mult(factor))->state_dict()[name].size(0);
+  };
+  CHECK_EQ(width(0.1, "features.0.0.weight"), 8);    // 3.2
+  CHECK_EQ(width(0.35, "features.0.0.weight"), 16);  // 11.2: 8 would be too few
+  CHECK_EQ(width(0.5, "features.0.0.weight"), 16);
+  CHECK_EQ(width(0.6, "features.0.0.weight"), 24);   // 19.2: 16 would be too few
+  CHECK_EQ(width(0.55, "features.0.0.weight"), 16);  // 17.6
+  CHECK_EQ(width(1.4, "features.0.0.weight"), 48);   // 44.8, in the middle goes up
+  CHECK_EQ(width(0.5, "features.18.0.weight"), 1280);
+  CHECK_EQ(width(1.5, "features.18.0.weight"), 1920);
+  // Images that LeNet takes, and the pixels that remain: ((n - 2) / 2 - 4) / 2, rounded down at each division.
+  struct Size {
+    int64_t height, width, features;
+  };
+  for (const Size& size : std::vector<Size>{{28, 28, 800}, {14, 14, 50}, {17, 14, 50}, {18, 14, 100}, {20, 30, 500}}) {
+    CHECK_EQ(lenet_features(LeNetOptions().height(size.height).width(size.width)), size.features);
+    nn::Sequential net = lenet(LeNetOptions(6).channels(2).height(size.height).width(size.width));
+    CHECK_EQ(net->forward(zeros({1, 2, size.height, size.width})).sizes(), IntArrayRef({1, 6}));
+    const auto state = net->state_dict();
+    const std::vector<std::string> names{"conv1.weight", "conv1.bias", "conv2.weight", "conv2.bias",
+                                         "fc1.weight",   "fc1.bias",   "fc2.weight",   "fc2.bias"};
+    CHECK_EQ(state.keys(), names);
+    CHECK_EQ(state["conv1.weight"].sizes(), IntArrayRef({20, 2, 3, 3}));
+    CHECK_EQ(state["conv2.weight"].sizes(), IntArrayRef({50, 20, 5, 5}));
+    CHECK_EQ(state["fc1.weight"].sizes(), IntArrayRef({128, size.features}));
+    CHECK_EQ(state["fc2.weight"].sizes(), IntArrayRef({6, 128}));
+  }
+  CHECK_EQ(lenet_features({}), 800);
+  CHECK_EQ(lenet()->state_dict()["conv1.weight"].size(1), 1);
+  CHECK_EQ(lenet()->state_dict()["fc2.weight"].size(0), 10);
+}
+
+TEST_CASE("initial values that models share") {
+  // Truncated at one deviation, a normal variable keeps 0.2911 of its variance; at ten, all of it.
+  for (const auto& [std, kept] : {std::pair<double, double>{2, 0.291125}, {0.2, 1}}) {
+    manual_seed(1);
+    const Tensor t = models::detail::trunc_normal_(empty({20000}), std);
+    CHECK_LE(t.abs().max().item<double>(), 2);
+    CHECK_EQ(deviation(t), doctest::Approx(std * std::sqrt(kept)).epsilon(0.03));
+    CHECK_LT(std::fabs(t.mean().item<double>()), 0.03 * std);
+  }
+  const Tensor kept = full({3}, 7.0);
+  {
+    const nn::init::SkipGuard no_values;
+    CHECK(models::detail::trunc_normal_(kept, 1).is_same(kept));
+  }
+  CHECK(kept.eq(7).all().item<bool>());
+  CHECK(models::detail::trunc_normal_(ones({3}).requires_grad_(), 1).is_leaf());
+  nn::Sequential net(nn::Conv2d(nn::Conv2dOptions(8, 64, 3)), nn::Conv2d(nn::Conv2dOptions(8, 64, 3).bias(false)),
+                     nn::Linear(100, 100), nn::Linear(nn::LinearOptions(100, 100).bias(false)));
+  models::detail::initialise_convolutions(*net);
+  CHECK_GT(net->at<nn::LinearImpl>(2).bias.abs().max().item<double>(), 0);
+  models::detail::initialise_linears(*net, 0.3);
+  for (const std::size_t i : {0, 1})  // the fan-out is 64 * 9
+    CHECK_EQ(deviation(net->at<nn::Conv2dImpl>(i).weight), doctest::Approx(std::sqrt(2.0 / 576)).epsilon(0.05));
+  for (const std::size_t i : {2, 3})
+    CHECK_EQ(deviation(net->at<nn::LinearImpl>(i).weight), doctest::Approx(0.3).epsilon(0.05));
+  CHECK_EQ(net->at<nn::Conv2dImpl>(0).bias.abs().max().item<double>(), 0);
+  CHECK_EQ(net->at<nn::LinearImpl>(2).bias.abs().max().item<double>(), 0);
+  VGG vgg(VGGOptions({32, 64, 0}));
+  CHECK_EQ(deviation(vgg->features->at<nn::Conv2dImpl>(2).weight), doctest::Approx(std::sqrt(2.0 / 576)).epsilon(0.05));
+  CHECK_EQ(vgg->features->at<nn::Conv2dImpl>(2).bias.abs().max().item<double>(), 0);
+  CHECK_EQ(deviation(vgg->classifier->at<nn::LinearImpl>(3).weight), doctest::Approx(0.01).epsilon(0.02));
+  CHECK_EQ(vgg->classifier->at<nn::LinearImpl>(3).bias.abs().max().item<double>(), 0);
+  MobileNetV2 mobile = mobilenet_v2(10);
+  const Tensor last = mobile->state_dict()["features.18.0.weight"];
+  CHECK_EQ(deviation(last), doctest::Approx(std::sqrt(2.0 / 1280)).epsilon(0.02));
+  CHECK_EQ(mobile->classifier->at<nn::LinearImpl>(1).bias.abs().max().item<double>(), 0);
+  ResNet zero(ResNetOptions(ResNetBlockKind::kBottleneck, {1, 1, 1, 1}).zero_init_residual(true));
+  CHECK_EQ(zero->layer4->at<ResNetBlockImpl>(0).bn3->weight.abs().max().item<double>(), 0);
+  CHECK_EQ(zero->layer4->at<ResNetBlockImpl>(0).bn2->weight.min().item<double>(), 1);
+  ResNet plain(ResNetOptions(ResNetBlockKind::kBottleneck, {1, 1, 1, 1}));
+  CHECK_EQ(plain->layer4->at<ResNetBlockImpl>(0).bn3->weight.min().item<double>(), 1);
+  VisionTransformer vit(small_vit().hidden_dim(64).mlp_dim(256));
+  const Tensor wide = vit->state_dict()["encoder.layers.encoder_layer_0.mlp.0.weight"],
+               bias = vit->state_dict()["encoder.layers.encoder_layer_1.mlp.3.bias"];
+  CHECK_LE(wide.abs().max().item<double>(), std::sqrt(6.0 / 320));
+  CHECK_GT(wide.abs().max().item<double>(), 0.99 * std::sqrt(6.0 / 320));
+  CHECK_GT(bias.abs().max().item<double>(), 1e-6);
+  CHECK_LT(bias.abs().max().item<double>(), 6e-6);
+  CHECK_EQ(vit->conv_proj->bias.abs().max().item<double>(), 0);
+  CHECK_EQ(vit->heads->at<nn::LinearImpl>(0).bias.abs().max().item<double>(), 0);
+  GPT2LMHeadModel gpt(small_gpt2().n_layer(8).initializer_range(0.4));
+  const auto state = gpt->state_dict();
+  for (const char* name : {"wte", "wpe", "h.7.attn.c_attn", "h.0.mlp.c_fc"})
+    CHECK_EQ(deviation(state[concat("transformer.", name, ".weight")]), doctest::Approx(0.4).epsilon(0.1));
+  for (const char* name : {"h.7.attn.c_proj", "h.0.mlp.c_proj"})
+    CHECK_EQ(deviation(state[concat("transformer.", name, ".weight")]), doctest::Approx(0.1).epsilon(0.1));
+}
 
 TEST_CASE("transformers hold no scores, in training, with masks and behind a cache") {
   const auto check = [](int forward, int backward, auto&& run) {
