@@ -64,9 +64,9 @@ bool marks_twice(IntArrayRef sizes, IntArrayRef strides, int64_t extent) {
 }  // namespace
 
 bool overlaps_itself(IntArrayRef sizes, IntArrayRef strides) {
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return false;
   Dims counts, steps;  // sorted by stride
   for (std::size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == 0) return false;
     if (sizes[d] == 1) continue;
     if (strides[d] == 0) return true;
     std::size_t at = 0;
