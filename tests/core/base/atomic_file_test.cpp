@@ -13,6 +13,7 @@
 #include <csignal>
 #include <thread>
 
+#include "tandem/core/base/descriptor.h"
 #include "tandem/core/error.h"
 #include "tandem/tests/temp_folder.h"
 
@@ -268,5 +269,65 @@ TEST_CASE("errors name the path and the reason") {
     REQUIRE(::chmod(folder.path().c_str(), 0755) == 0);
     REQUIRE(::chmod((folder / "plain").c_str(), 0444) == 0);
     CHECK_THROWS_WITH_AS(AtomicFile{folder / "plain"}, Contains("Permission denied"), Error);
+  }
+}
+
+TEST_CASE("paths without a folder are in the current one") {
+  TempFolder folder;
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  REQUIRE(::symlink("a", "link") == 0);
+  write_file("wrong", "x");
+  write_file(".a.12-0.tmp", "x");
+  const std::string error = error_of([] {
+    write_file_atomically("link", "text");
+    check_writable("a");
+    check_writable("none");
+    remove_leftovers_of("a");
+  });
+  const std::string target = follow_links("link"), refusal = error_of([] { AtomicFile{"wrong/a"}; });
+  std::filesystem::current_path(before);
+  CHECK(error == "");
+  CHECK(target == "a");
+  CHECK(refusal == "cannot write wrong/a: wrong is not a folder");
+  CHECK(read_file(folder / "a") == "text");
+  CHECK(is_link(folder / "link"));
+  CHECK(folder.entries() == 3);
+}
+
+TEST_CASE("a descriptor may be 0, is passed on by moves, and knows whether its file still has a name") {
+  using detail::Descriptor;
+  TempFolder folder;
+  write_file(folder / "a", "x");
+  write_file(folder / "b", "x");
+  CHECK(!Descriptor());
+  CHECK(Descriptor().get() == -1);
+  const auto is_open = [](int fd) { return ::fcntl(fd, F_GETFD) >= 0; };
+  const int input = ::dup(0);  // -1 if the test has none
+  ::close(0);
+  int moved = -1;
+  {
+    Descriptor first(::open((folder / "a").c_str(), O_RDONLY | O_CLOEXEC));
+    CHECK(first);
+    CHECK(first.get() == 0);
+    Descriptor second = std::move(first), third;
+    CHECK(!first);
+    third = std::move(second);
+    CHECK(!second);
+    CHECK(third.is_file(folder / "a"));
+    CHECK(!third.is_file(folder / "b"));
+    CHECK(!third.is_file("/dev/null"));
+    CHECK(!third.is_file(folder / "none"));
+    CHECK(!Descriptor().is_file(folder / "a"));
+    write_file_atomically(folder / "a", "y");
+    CHECK(!third.is_file(folder / "a"));
+    moved = third.get();
+    CHECK(is_open(moved));
+  }
+  CHECK(moved == 0);
+  CHECK(!is_open(0));
+  if (input >= 0) {
+    ::dup2(input, 0);
+    ::close(input);
   }
 }
