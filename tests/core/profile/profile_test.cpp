@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstring>
+#include <future>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -40,6 +42,7 @@ struct Trace {
   std::vector<Span> spans;
   std::map<int64_t, std::string> tracks;
   std::map<std::string, std::vector<int64_t>> held;  // bytes over time, per counter
+  std::vector<double> held_at;                       // the times of all
   json other;
 
   explicit Trace(const std::string& path) {
@@ -52,6 +55,7 @@ struct Trace {
       }
       if (e.at("ph") == "C") {
         held[e.at("name")].push_back(e.at("args").at("bytes"));
+        held_at.push_back(e.at("ts"));
         continue;
       }
       CHECK(e.at("ph") == "X");
@@ -260,7 +264,7 @@ TEST_CASE("spans above the limit are counted") {
 
 TEST_CASE("memory: the bytes held, and the largest tensors at the peak") {
   constexpr int64_t kMiB = 1 << 20;
-  const Tensor old = ones({5 * kMiB / 4});
+  Tensor old = ones({5 * kMiB / 4});
   Profiled profile;
   Tensor kept = ones({kMiB / 4});
   {
@@ -268,7 +272,8 @@ TEST_CASE("memory: the bytes held, and the largest tensors at the peak") {
     const Tensor sum = kept + kept, large = zeros({3 * kMiB / 4});
     CHECK_THROWS_WITH_AS(cpu::allocate(~std::size_t{0}), doctest::Contains("3.0 MiB on cpu"), Error);
   }
-  kept = Tensor();
+  kept = old = Tensor();
+  { profiler::Record after("after"); }
   const Trace trace = profile.trace();
   REQUIRE(trace.other.at("memory").size() == 1);
   const json memory = trace.other.at("memory").at(0);
@@ -285,16 +290,24 @@ TEST_CASE("memory: the bytes held, and the largest tensors at the peak") {
   CHECK(found == 1);
   const auto& bytes = trace.held.at("tensors on " + Device(kCPU, 0).str());
   CHECK(*std::max_element(bytes.begin(), bytes.end()) == peak);
-  CHECK(bytes.back() < peak - 4 * kMiB);
+  CHECK(bytes.back() < before - 4 * kMiB);  // without the old one, too
+  CHECK(std::is_sorted(trace.held_at.begin(), trace.held_at.end()));
+  CHECK(trace.held_at.front() >= 0);
+  CHECK(trace.held_at.back() <= trace.find("after")->begin);
   CHECK_THROWS_WITH_AS(cpu::allocate(~std::size_t{0}), doctest::Contains("TANDEM_PROFILE"), Error);
 }
 
-TEST_CASE("storages above the limit are counted") {
+TEST_CASE("storages above the limit are counted, and freeing them is not") {
   Profiled profile(100);
   std::vector<Tensor> many;
-  for (int i = 0; i < 250; ++i) many.push_back(empty({10}));
+  for (int i = 0; i < 250; ++i) many.push_back(empty({10000}));
   many.clear();
-  CHECK(profile.trace().other.at("dropped_storages") == 150);
+  const Trace trace = profile.trace();
+  CHECK(trace.other.at("dropped_storages") == 150);
+  const json& memory = trace.other.at("memory").at(0);
+  const int64_t before = memory.at("held_before"), peak = memory.at("peak_bytes");
+  CHECK(peak == before + 100 * 40000);
+  CHECK(std::abs(trace.held.begin()->second.back() - before) <= peak / 500);  // smaller changes are left out
 }
 
 TEST_CASE("names with arbitrary bytes produce a valid file") {
@@ -306,6 +319,61 @@ TEST_CASE("names with arbitrary bytes produce a valid file") {
   CHECK(trace.count("a \"quoted\" \\ name\n\t\x01") == 1);
   CHECK(trace.count("broken \xef\xbf\xbd\xef\xbf\xbd utf-8 \xe4\xb8\xad") == 1);
   CHECK(trace.count("") == 1);
+}
+
+TEST_CASE("UTF-8 is kept; of other bytes, each is replaced") {
+  const char* valid[] = {"\x7f",         "\xc2\x80",         "\xdf\xbf",         "\xe0\xa0\x80",
+                         "\xe1\x80\xbf", "\xec\xbf\x80",     "\xed\x9f\xbf",     "\xee\x80\x80",
+                         "\xef\xbf\xbf", "\xf0\x90\x80\x80", "\xf1\x80\x80\x80", "\xf4\x8f\xbf\xbf"};
+  // Parts of characters, characters that are longer than they need be, surrogates, and numbers that are too large.
+  const char* invalid[] = {"\x80",
+                           "\xbf",
+                           "\xc0\x80",
+                           "\xc1\xbf",
+                           "\xc2",
+                           "\xe0\x9f\xbf",
+                           "\xe1\x80",
+                           "\xed\xa0\x80",
+                           "\xed\xbf\xbf",
+                           "\xf0\x8f\xbf\xbf",
+                           "\xf1\x80\x80",
+                           "\xf4\x90\x80\x80",
+                           "\xf5\x80\x80\x80",
+                           "\xff"};
+  Profiled profile;
+  for (const char* text : valid) profiler::Record span(concat("good ", text, "."));
+  for (const char* text : invalid) profiler::Record span(concat("bad ", text, "."));
+  const Trace trace = profile.trace();
+  for (const char* text : valid) CHECK(trace.count(concat("good ", text, ".")) == 1);
+  std::map<std::size_t, int> bad;  // by length
+  for (const char* text : invalid) ++bad[std::strlen(text)];
+  for (const auto& [length, count] : bad) {
+    std::string replaced = "bad ";
+    for (std::size_t i = 0; i < length; ++i) replaced += "\xef\xbf\xbd";
+    CHECK(trace.count(replaced + ".") == count);
+  }
+}
+
+TEST_CASE("a tensor is listed with what its own thread did") {
+  Profiled profile;
+  {
+    profiler::Record span("own");
+    std::promise<void> began, made;
+    std::thread other([&] {
+      profiler::Record later("of another thread");
+      began.set_value();
+      made.get_future().wait();
+      ones({1});
+    });
+    began.get_future().wait();
+    const Tensor large = zeros({1 << 20});
+    made.set_value();
+    other.join();
+  }
+  const json listed = profile.trace().other.at("memory").at(0).at("largest").at(0);
+  CHECK(listed.at("bytes") == 4 << 20);
+  CHECK(listed.at("inside") == "own");
+  CHECK(listed.at("kernel") == "fill");
 }
 
 TEST_CASE("paths that cannot be written") {
@@ -371,7 +439,8 @@ TEST_CASE("device spans: read in batches, timed by events, and events are reused
   FakeDevice::waits = FakeDevice::alive = 0;
   Budget budget(1000);
   {
-    StreamTrack track(table, {Device(kCPU, 0), nullptr}, nanoseconds_now(), budget, 10);
+    const int64_t start = nanoseconds_now();
+    StreamTrack track(table, {Device(kCPU, 0), nullptr}, start, budget, 10);
     CHECK(FakeDevice::waits == 1);  // for its anchor
     for (int i = 0; i < 25; ++i) track.add(track.mark(), profiler::detail::Span{.name = "k", .category = "kernel"});
     CHECK(FakeDevice::waits == 1 + 2 * 2);  // two batches: the last event and a new anchor
@@ -381,7 +450,10 @@ TEST_CASE("device spans: read in batches, timed by events, and events are reused
     track.spans().each([&](const profiler::detail::Span& span) {
       ++count;
       CHECK(span.end_ns - span.begin_ns == 1'000'000);
-      if (count % 10 != 1) CHECK(span.begin_ns - last == 1'000'000);
+      if (count % 10 != 1)
+        CHECK(span.begin_ns - last == 1'000'000);
+      else  // 1 ms after an anchor, which is at the host's time
+        CHECK((span.begin_ns >= 1'000'000 && span.begin_ns <= 1'000'000 + nanoseconds_now() - start));
       last = span.end_ns;
     });
     CHECK(count == 25);
