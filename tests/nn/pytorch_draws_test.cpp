@@ -1,6 +1,8 @@
 // Generators, and the numbers that GeneratorMode::kPyTorch shares with PyTorch 2.15 after the same seed.
 #include <doctest/doctest.h>
 
+#include <cstring>
+
 #include <mutex>
 
 #include "tandem/tests/as_pytorch.h"
@@ -124,6 +126,17 @@ TEST_CASE("The state of a generator") {
     CHECK(generator.defined());
     CHECK_THROWS_AS(generator.set_state(zeros({7}, kByte)), Error);
     CHECK_THROWS_AS(generator.set_state(state.to(kInt)), Error);
+    if (mode == GeneratorMode::kPyTorch) {  // the words of the Mersenne Twister, then how many of them are taken
+      const Tensor broken = state.clone();
+      for (const uint32_t taken : {624u, 625u, ~0u}) {
+        std::memcpy(broken.data_ptr<uint8_t>() + 16 + 624 * 4, &taken, sizeof taken);
+        if (taken == 624)
+          generator.set_state(broken);
+        else
+          CHECK_THROWS_WITH_AS(generator.set_state(broken),
+                               "Generator::set_state: the bytes are not a state of get_state()", Error);
+      }
+    }
     CHECK_THROWS_AS(multinomial(tensor({-1.0, 2.0}), 1), Error);
     CHECK_THROWS_AS(multinomial(tensor({0.0, 2.0}), 2), Error);
   }

@@ -92,6 +92,47 @@ TEST_CASE("a weight is packed once, and again after every kind of write") {
   }
 }
 
+TEST_CASE("a copy is of one weight's memory, dtype and shape, and in one layout") {
+  const NoGradGuard no_grad;
+  const Tensor weight = randn({4, 8});
+  TensorImpl& impl = *weight.impl();
+  Packer packer;
+  std::size_t bytes = 64;
+  int64_t layout = 1;
+  const auto get = [&] {
+    packer.kept.get(weight, layout, bytes, [&](void*) { ++packer.packed; });
+    return packer.packed;
+  };
+  const std::function<void()> changes[] = {
+      [] {},
+      [&] {
+        impl.set_geometry({2, 8}, {8, 1}, 0);
+      },
+      [&] {
+        impl.set_geometry({4, 4}, {4, 1}, 0);
+      },
+      [&] {
+        impl.set_geometry({4, 4}, {4, 1}, 1);
+      },
+      [&] { impl.dtype = kInt; },
+      [&] { layout = 2; },
+      [&] { bytes = 128; },
+      [&] { impl.storage->bump_version("a test"); },
+      [&] {
+        impl.storage = make_storage(128, kCPU);
+        impl.refresh();
+      },
+      [] { detail::note_unversioned_alias(); },
+  };
+  int wanted = 0;
+  for (const auto& change : changes) {
+    change();
+    ++wanted;
+    CHECK_EQ(get(), wanted);
+    CHECK_EQ(get(), wanted);
+  }
+}
+
 TEST_CASE("nothing is kept while others may write the memory") {
   const NoGradGuard no_grad;
   const Tensor weight = randn({32, 32, 3, 3}), x = randn({1, 32, 8, 8});
