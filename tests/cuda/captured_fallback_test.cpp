@@ -128,6 +128,67 @@ TEST_CASE("random numbers of another generator, or a new seed") {
                                         return m.step(o, x);
                                       }),
                         "draws from a generator other than the default one"));
+  if (!kDevice.is_cpu()) return;
+  uint64_t seed = 4;
+  CapturedStep seeding([&](const Tensor& x) {
+    default_generator().set_current_seed(++seed);
+    return x * 2;
+  });
+  for (int i = 0; i < 5; ++i) seeding(ones({3}));
+  CHECK(ends_uncaptured(seeding.message(), "sets the seed of the default generator"));
+}
+
+TEST_CASE("optimizers that step in another order than they are listed in use their own numbers") {
+  if (!has_step_device()) return;
+  struct Pair {
+    Model a, b;
+    optim::SGD first{{a.w}, optim::SGDOptions(0.1)}, second{{b.w}, optim::SGDOptions(0.1)};
+    Tensor step(const Tensor& x) {
+      first.zero_grad();
+      second.zero_grad();
+      const Tensor out = x * a.w * b.w;
+      out.backward(ones_like(out));
+      second.step();
+      first.step();
+      return out.detach();
+    }
+    void set_rates(int round) {
+      static_cast<optim::SGDOptions&>(first.param_groups()[0].options()).lr(0.1 / (1 + round));
+      static_cast<optim::SGDOptions&>(second.param_groups()[0].options()).lr(0.03 * (1 + round));
+    }
+  } eager, recorded;
+  CapturedStep step([&](const Tensor& x) { return recorded.step(x); }, {&recorded.first, &recorded.second});
+  const Tensor x = arange(100).to(kFloat).div_(50).to(kDevice);
+  for (int round = 0; round < 6; ++round) {
+    eager.set_rates(round);
+    recorded.set_rates(round);
+    eager.step(x);
+    step(x);
+    CHECK(testing::identical(recorded.a.w.detach().cpu(), eager.a.w.detach().cpu()));
+    CHECK(testing::identical(recorded.b.w.detach().cpu(), eager.b.w.detach().cpu()));
+  }
+  CHECK(step.captured());
+}
+
+TEST_CASE("an optimizer that stepped in the recording, and does not step later") {
+  if (!has_step_device()) return;
+  struct Pausing : optim::SGD {
+    using optim::SGD::SGD;
+    Tensor step(LossClosure closure = {}) override { return paused ? Tensor() : optim::SGD::step(std::move(closure)); }
+    bool paused = false;
+  };
+  Model m;
+  Pausing optimizer({m.w}, optim::SGDOptions(0.1));
+  CapturedStep step([&](const Tensor& x) { return m.step(optimizer, x); }, {&optimizer});
+  const Tensor x = ones({100}).to(kDevice);
+  for (int i = 0; i < 5; ++i) step(x);
+  CHECK(step.captured());
+  optimizer.paused = true;
+  const Tensor before = m.w.detach().clone();
+  step(x);
+  CHECK_FALSE(step.captured());
+  CHECK(says(step, "cannot be replayed: an optimizer that stepped in the recording does not step now"));
+  CHECK(testing::identical(m.w.detach().cpu(), before.cpu()));
 }
 
 TEST_CASE("an optimizer steps twice or changes its options") {
