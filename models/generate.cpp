@@ -45,10 +45,10 @@ void check_number(double logit, int64_t token) {
   check(!std::isnan(logit), "generate: the logit of token ", token, " is NaN");
 }
 
-// sample_token() for logits [N, vocab_size] where they are: nothing is read on the host. `best` [N] are the largest ones,
-// `tokens` theirs.
-Tensor sample_tokens(const Tensor& logits, const Tensor& best, const Tensor& tokens, const GenerateOptions& options,
-                     const Tensor& uniform) {
+}  // namespace
+
+Tensor detail::sample_tokens(const Tensor& logits, const Tensor& best, const Tensor& tokens,
+                             const GenerateOptions& options, const Tensor& uniform) {
   const Tensor largest = best.to(kDouble).unsqueeze(1);
   const auto weights_of = [&](const Tensor& some) {
     return ((some.to(kDouble) - largest) / options.temperature).exp();
@@ -72,6 +72,8 @@ Tensor sample_tokens(const Tensor& logits, const Tensor& best, const Tensor& tok
   const auto [found, first] = max(beyond.to(kByte), -1);
   return where(isfinite(best).logical_and(found > 0), first, tokens);
 }
+
+namespace {
 
 bool has_hooks(nn::Module& net) {
   const auto modules = net.modules();
@@ -146,7 +148,7 @@ class Decoder {
     const auto [best, tokens] = max(logits, -1);
     not_a_number_.copy_(
         where((not_a_number_ < 0).logical_and(ended_ == 0).logical_and(isnan(best)), tokens, not_a_number_));
-    return is_greedy(options_) ? tokens : sample_tokens(logits, best, tokens, options_, uniform);
+    return is_greedy(options_) ? tokens : detail::sample_tokens(logits, best, tokens, options_, uniform);
   }
 
   GPT2LMHeadModel net_;

@@ -253,8 +253,8 @@ TEST_CASE("patterns in tensors of any layout") {
   for (const std::vector<int64_t>& sizes :
        {std::vector<int64_t>{3, 7}, {7, 3}, {4, 4}, {4, 2, 3}, {3, 1, 2}, {1, 5}, {5, 1}})
     for (const double gain : {1.0, 3.0}) {
-      const Tensor q =
-          gain == 1 ? init::orthogonal_(tandem::empty(sizes, kDouble)) : init::orthogonal_(tandem::empty(sizes, kDouble), gain);
+      const Tensor q = gain == 1 ? init::orthogonal_(tandem::empty(sizes, kDouble))
+                                 : init::orthogonal_(tandem::empty(sizes, kDouble), gain);
       const Tensor m = q.flatten(1), product = m.size(0) <= m.size(1) ? mm(m, m.t()) : mm(m.t(), m);
       CHECK(product.allclose(eye(product.size(0), kDouble) * (gain * gain), 1e-12, 1e-12));
     }
