@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "tandem/core/tensor.h"
 #include "tandem/tests/temp_folder.h"
 
 using namespace tandem;
@@ -115,4 +116,50 @@ TEST_CASE("dimensions by number") {
   CHECK(dim_mask({0, -1}, 3) == 5);
   CHECK(error_of([] { dim_mask({1, -2}, 3); }) == "dimension -2 appears twice in [1, -2]");
   CHECK(error_of([] { dim_mask({3}, 3); }) == "dimension 3 is out of range: expected -3 to 2");
+}
+
+TEST_CASE("limits of a tensor's size") {
+  const Device cpu(kCPU, 0);
+  CHECK(error_of([&] { empty_raw({int64_t{1} << 44}, kFloat, cpu); }) ==
+        "too many elements: [17592186044416] of float32");  // 64 TiB
+  CHECK(error_of([&] { empty_raw({kHalf63}, kDouble, cpu); }) == "too many elements: [4611686018427387904] of float64");
+  CHECK(empty_raw({0, kHalf63}, kDouble, cpu).numel() == 0);
+  const std::vector<int64_t> most(kMaxDims, 1), more(kMaxDims + 1, 1);
+  CHECK(empty_raw(most, kFloat, cpu).dim() == int64_t{kMaxDims});
+  CHECK(error_of([&] { empty_raw(more, kFloat, cpu); }) ==
+        concat("a tensor has at most ", kMaxDims, " dimensions, got ", kMaxDims + 1));
+  const Tensor matrix = empty_raw({2, 3}, kFloat, cpu), number = empty_raw({}, kFloat, cpu);
+  CHECK(matrix.size(-1) == 3);
+  CHECK(matrix.stride(-2) == 3);
+  CHECK(error_of([&] { matrix.size(2); }) == "dimension 2 is out of range: expected -2 to 1");
+  CHECK(error_of([&] { matrix.stride(-3); }) == "dimension -3 is out of range: expected -2 to 1");
+  CHECK(error_of([&] { number.size(0); }) == "dimension 0 specified but the tensor has no dimensions");
+  CHECK(error_of([&] { matrix.item(); }) ==
+        concat("item: expected one element, the tensor is [2, 3] float32 ", matrix.device()));
+}
+
+TEST_CASE("dense tensors without gaps, in any order of dimensions") {
+  const struct {
+    Dims sizes, strides;
+    bool dense;
+  } cases[] = {{{2, 3}, {3, 1}, true},
+               {{2, 3}, {1, 2}, true},
+               {{2, 3}, {4, 1}, false},
+               {{2, 3}, {6, 2}, false},
+               {{2, 1, 3}, {3, 77, 1}, true},
+               {{2, 3, 4}, {4, 8, 1}, true},
+               {{2, 3, 4}, {1, 8, 2}, true},
+               {{2, 3, 4}, {1, 2, 5}, false},
+               {{3}, {0}, false},
+               {{1}, {5}, true},
+               {{0, 3}, {7, 9}, true},
+               {{}, {}, true},
+               {{2, 2}, {1, 1}, false},
+               {{4, 2, 3}, {1, 12, 4}, true},
+               {{1, 1}, {0, 0}, true}};
+  const Tensor memory = empty_raw({100}, kFloat, Device(kCPU, 0));
+  for (const auto& c : cases) {
+    INFO(concat(c.sizes, " ", c.strides));
+    CHECK(alias(memory, c.sizes, c.strides, 0).is_non_overlapping_and_dense() == c.dense);
+  }
 }
