@@ -105,7 +105,7 @@ TEST_CASE("gradients at kinks are PyTorch's") {
     return zero.grad().max().item<float>();
   };
   CHECK(random_slope_at_zero() < 0.5F);
-  const AsPyTorch mode(1);
+  const test::AsPyTorch mode(1);
   CHECK(random_slope_at_zero() < 0.5F);
 }
 
