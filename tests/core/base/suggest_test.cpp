@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
 #include <vector>
 
 using namespace tandem;
@@ -30,4 +31,29 @@ TEST_CASE("close words are suggested, distant ones are not") {
   CHECK(nearest("x", {"y"}) == "");
   CHECK(did_you_mean("mnsit", names) == "; did you mean mnist?");
   CHECK(did_you_mean("imagenet", names) == "");
+}
+
+TEST_CASE("how many letters may be wrong, and which of several words is suggested") {
+  const struct {
+    const char* word;
+    std::vector<std::string> known;
+    const char* suggestion;
+  } cases[] = {
+      {"ab", {"ac"}, "ac"},              // one letter is always allowed
+      {"a", {"b"}, ""},                  // but not all of them
+      {"abcde", {"abcxy"}, ""},          // of five letters, one
+      {"abcdef", {"abcdxy"}, "abcdxy"},  // of six, two
+      {"abcdef", {"abcxyz"}, ""},
+      {"abcdefghi", {"abcdefxyz"}, "abcdefxyz"},  // of nine, three
+      {"abcdefg", {"abcde"}, "abcde"},            // the longer word counts
+      {"abcd", {"abcdef"}, "abcdef"},
+      {"abc", {"abcdefghij"}, "abcdefghij"},  // the beginning of a word, from three letters on
+      {"ab", {"abcdefghij"}, ""},
+      {"abx", {"aby", "abz"}, "aby"},              // the first of equally near ones
+      {"abcdef", {"abcdxy", "abcdex"}, "abcdex"},  // the nearest
+      {"abcdef", {"abcdex", "abcdxy"}, "abcdex"},
+      {"abc", {"abd", "abcdefghij"}, "abcdefghij"},
+      {"abc", {}, ""},
+  };
+  for (const auto& c : cases) CHECK(nearest(c.word, c.known) == c.suggestion);
 }
