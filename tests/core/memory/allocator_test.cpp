@@ -9,10 +9,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <random>
 #include <vector>
 
 #include "tandem/core/base/sanitizers.h"
+#include "tandem/core/memory/small_blocks.h"
 #include "tandem/tandem.h"
 
 using namespace tandem;
@@ -188,6 +190,44 @@ TEST_CASE("a warm training step requests nothing from the system") {
   set_num_threads(threads);
 }
 #endif
+
+TEST_CASE("small blocks have four sizes per power of two") {
+  std::vector<std::size_t> sizes{64, 128, 192, 256};
+  for (std::size_t power = 256; power < cpu::SmallBlocks::kLimit; power *= 2)
+    for (std::size_t quarters = 5; quarters <= 8; ++quarters) sizes.push_back(power / 4 * quarters);
+  std::map<int, std::size_t> by_index;
+  bool right = true;
+  for (std::size_t bytes = 0, at = 0; bytes <= cpu::SmallBlocks::kLimit; ++bytes) {
+    while (sizes[at] < bytes) ++at;
+    const cpu::SizeClass found = cpu::SmallBlocks::size_class(bytes);
+    right = right && found.bytes == sizes[at] && found.index >= 0 && found.index < cpu::SmallBlocks::kClasses &&
+            by_index.emplace(found.index, found.bytes).first->second == found.bytes;
+  }
+  CHECK(right);
+  CHECK(by_index.size() == sizes.size());
+}
+
+TEST_CASE("a chunk's slabs serve sixteen sizes of small blocks, and a chunk without blocks is given back") {
+  cpu::LargeBlocks large;
+  cpu::SmallBlocks small(large);
+  std::vector<cpu::FreeBlock*> blocks;
+  std::size_t bytes = 0;
+  for (const std::size_t size :
+       {64, 128, 192, 256, 320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048, 2560}) {
+    blocks.push_back(small.allocate(cpu::SmallBlocks::size_class(size)));
+    bytes += size;
+    CHECK(blocks.back() != nullptr);
+    CHECK(std::count(blocks.begin(), blocks.end(), blocks.back()) == 1);
+    CHECK(small.live() == bytes);
+    CHECK(small.held() == (blocks.size() <= 16 ? 1 : 2) * cpu::LargeBlocks::kHuge);
+  }
+  for (cpu::FreeBlock* block : blocks) small.deallocate(block);
+  CHECK(small.live() == 0);
+  CHECK(small.held() == 0);
+  CHECK(large.live() == 0);
+  large.release(0);
+  CHECK(large.held() == 0);
+}
 
 TEST_CASE("sizes too large for any machine are rejected") {
   CHECK_THROWS_WITH_AS(cpu::allocate(std::size_t{1} << 46), doctest::Contains("out of memory"), OutOfMemoryError);

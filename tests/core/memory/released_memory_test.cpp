@@ -22,6 +22,7 @@ Tensor tensor_in(const Storage& storage) {
 
 TEST_CASE("released memory is counted as free, and the storage's version stays") {
   const int64_t before = memory_stats(kCPU).current_bytes;
+  const uint64_t made = memory_stats(kCPU).allocations;
   {
     const Storage storage = detail::make_released_storage(kBytes, Device(kCPU, 0));
     CHECK(detail::is_released(*storage));
@@ -40,6 +41,7 @@ TEST_CASE("released memory is counted as free, and the storage's version stays")
     CHECK(storage->version() == version);
   }
   CHECK(memory_stats(kCPU).current_bytes == before);
+  CHECK(memory_stats(kCPU).allocations == made + 2);
 }
 
 TEST_CASE("backward restores what it needs") {
@@ -68,5 +70,9 @@ TEST_CASE("backward restores what it needs") {
   detail::release_memory(*storage);
   storage->bump_version("a test");
   CHECK_THROWS_WITH_AS(y.backward(), doctest::Contains("overwritten by a test"), Error);
+  const int before = restored;
   detail::set_restorer(*storage, nullptr);
+  detail::release_memory(*storage);
+  CHECK_THROWS_WITH_AS(detail::restore_values(*storage), doctest::Contains("nothing restores it"), Error);
+  CHECK(restored == before);
 }
