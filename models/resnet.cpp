@@ -46,14 +46,11 @@ void ResNetBlockImpl::reset() {
   conv2 = register_module("conv2",
                           bottleneck ? convolution(width, width, 3, stride, o.groups()) : convolution(width, out, 3));
   bn2 = register_module("bn2", normalisation(width));
-  conv3 = nullptr;
-  bn3 = nullptr;
   if (bottleneck) {
     conv3 = register_module("conv3", convolution(width, out, 1));
     bn3 = register_module("bn3", normalisation(out));
   }
   relu = register_module("relu", rectifier());
-  downsample = nullptr;
   if (stride != 1 || in != out)
     downsample = register_module("downsample", nn::Sequential(convolution(in, out, 1, stride), normalisation(out)));
 }

@@ -381,7 +381,8 @@ TEST_CASE("rows of logits are sampled where they are as one by one") {
   const Tensor logits = tensor({0.0,  1.0,  -inf, 0.5,  1.0, -2.0, 3.0,  3.0,  3.0,  3.0,  3.0,  3.0,
                                 -inf, -inf, 2.0,  -inf, 2.5, -inf, -inf, -inf, -inf, -inf, -inf, -inf},
                                TensorOptions(kDouble))
-                            .view({4, 6});
+                            .view({4, 6}) +
+                        tensor({0.0, 800.0, -800.0, 0.0}, TensorOptions(kDouble)).view({4, 1});  // what exp() overflows
   const auto [best, tokens] = max(logits, -1);
   for (const GenerateOptions& options : {GenerateOptions{},
                                          {.temperature = 0.5},
@@ -477,6 +478,19 @@ TEST_CASE("options of generation at their limits, and how it ends") {
   CHECK_EQ(free[1].size(), 5);
   const auto ended = generate(model, prompts, {.max_new_tokens = 4, .temperature = 0, .end_token = free[1][1]});
   CHECK_EQ(ended[1], std::vector<int64_t>{5, free[1][1]});
+  // A model whose last layer gives NaN for some tokens.
+  GPT2LMHeadModel broken = small_model();
+  {
+    const NoGradGuard no_grad;
+    broken->transformer->ln_f->bias.fill_(0.5);
+    for (const int64_t token : {41, 7}) broken->lm_head->weight[token].fill_(NAN);
+  }
+  for (const double temperature : {0.0, 1.0})
+    CHECK_EQ(
+        error_of([&] {
+          generate(broken, full({1, 2}, 3, TensorOptions(kLong)), {.max_new_tokens = 5, .temperature = temperature});
+        }),
+        "generate: the logit of token 7 is NaN");
   // A callback that ends the generation after the first token.
   int calls = 0;
   const GenerateOptions once{

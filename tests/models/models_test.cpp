@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <sstream>
 
 #include "tandem/autograd/ops.h"
 #include "tandem/core/backend/kernel_recorder.h"
@@ -282,6 +283,9 @@ TEST_CASE("options of models reach their layers") {
   CHECK_EQ(width(1.4, "features.0.0.weight"), 48);   // 44.8, in the middle goes up
   CHECK_EQ(width(0.5, "features.18.0.weight"), 1280);
   CHECK_EQ(width(1.5, "features.18.0.weight"), 1920);
+  const std::vector<std::pair<int, int64_t>> stages{{1, 8}, {3, 16}, {6, 16}, {10, 32}, {13, 48}, {16, 80}, {17, 160}};
+  for (const auto& [block, channels] : stages)
+    CHECK_EQ(width(0.5, concat("features.", block, ".conv.", block == 1 ? 1 : 2, ".weight").c_str()), channels);
   // Images that LeNet takes, and the pixels that remain: ((n - 2) / 2 - 4) / 2, rounded down at each division.
   struct Size {
     int64_t height, width, features;
@@ -300,6 +304,8 @@ TEST_CASE("options of models reach their layers") {
     CHECK_EQ(state["fc2.weight"].sizes(), IntArrayRef({6, 128}));
   }
   CHECK_EQ(lenet_features({}), 800);
+  CHECK_EQ(LeNetOptions().height(), 28);
+  CHECK_EQ(LeNetOptions().width(), 28);
   CHECK_EQ(lenet()->state_dict()["conv1.weight"].size(1), 1);
   CHECK_EQ(lenet()->state_dict()["fc2.weight"].size(0), 10);
 }
@@ -585,6 +591,114 @@ TEST_CASE("impossible models and inputs are rejected") {
   CHECK_NE(error_of([] { lenet(LeNetOptions().height(13)); }).find("14 x 14"), std::string::npos);
   CHECK_NE(error_of([] { lenet(LeNetOptions().height(int64_t{1} << 60).width(int64_t{1} << 60)); }).find("too many"),
            std::string::npos);
+}
+
+TEST_CASE("what models refuse, with the numbers") {
+  const auto resnet = [](const ResNetOptions& options) { return error_of([&] { const ResNet made(options); }); };
+  const ResNetBlockKind basic = ResNetBlockKind::kBasic, bottleneck = ResNetBlockKind::kBottleneck;
+  for (const std::vector<int64_t>& layers : {std::vector<int64_t>{1, 1, 1}, {1, 1, 1, 1, 1}, {}})
+    CHECK_EQ(resnet(ResNetOptions(basic, layers)), concat("ResNet: layers must have 4 elements, got ", layers.size()));
+  CHECK_EQ(resnet(ResNetOptions(basic, {1, 1, 0, 1})), "ResNet: a stage must have a block, got 0");
+  CHECK_EQ(resnet(ResNetOptions(basic, {1, 1, 1, -1})), "ResNet: a stage must have a block, got -1");
+  for (const auto& [groups, width] : {std::pair<int64_t, int64_t>{2, 64}, {1, 128}, {2, 32}}) {
+    CHECK_EQ(
+        resnet(ResNetOptions(basic, {1, 1, 1, 1}).groups(groups).width_per_group(width)),
+        concat("ResNetBlock: a basic block has groups = 1 and width_per_group = 64, got ", groups, " and ", width));
+    CHECK_EQ(resnet(ResNetOptions(bottleneck, {1, 1, 1, 1}).groups(groups).width_per_group(width)), "");
+  }
+  for (const int64_t depth : {10, 12, 20})
+    CHECK_EQ(error_of([&] { vgg_options(depth); }),
+             concat("vgg_options: the depth must be 11, 13, 16 or 19, got ", depth));
+  for (const std::vector<int64_t>& layers : {std::vector<int64_t>{}, {0}, {0, 0}})
+    CHECK_EQ(error_of([&] { const VGG made{VGGOptions(layers)}; }), "VGG: layers must have a convolution");
+  for (const double factor : {0.0, -1.0, 1000.0, std::nan("")})
+    CHECK_EQ(error_of([&] { const MobileNetV2 made(MobileNetV2Options(7).width_mult(factor)); }),
+             concat("MobileNetV2: width_mult must be between 0 and 1000, got ", factor));
+  for (const int64_t stride : {0, 3})
+    CHECK_EQ(error_of([&] { InvertedResidualImpl(8, 8, stride, 1); }),
+             concat("InvertedResidual: stride must be 1 or 2, got ", stride));
+  CHECK_EQ(error_of([&] { InvertedResidualImpl(8, 8, 1, 0); }),
+           "InvertedResidual: expand_ratio must be at least 1, got 0");
+  const auto vit = [](const VisionTransformerOptions& options) {
+    return error_of([&] { const VisionTransformer made(options); });
+  };
+  for (const auto& [patch, side] : {std::pair<int64_t, int64_t>{7, 32}, {0, 32}, {-8, 32}, {8, 0}, {8, -8}})
+    CHECK_EQ(vit(small_vit().patch_size(patch).image_size(side)),
+             concat("VisionTransformer: patch_size must divide image_size, got ", patch, " and ", side));
+  for (const int64_t layers : {0, -1})
+    CHECK_EQ(vit(small_vit().num_layers(layers)),
+             concat("VisionTransformer: num_layers must be positive, got ", layers));
+  CHECK_EQ(vit(small_vit().num_layers(1)), "");
+  VisionTransformer small(small_vit().num_layers(1));
+  for (const std::vector<int64_t>& sizes :
+       {std::vector<int64_t>{1, 3, 32, 24}, {1, 3, 24, 32}, {3, 32, 32}, {1, 1, 3, 32, 32}})
+    CHECK_EQ(error_of([&] { small->forward(zeros(sizes)); }),
+             concat("VisionTransformer: images must be [N, 3, 32, 32], got ", zeros(sizes)));
+  for (const int64_t heads : {-4, 0, 5})
+    CHECK_NE(error_of([&] {
+               const GPT2LMHeadModel made(small_gpt2().n_head(heads));
+             }).find(concat("GPT2: n_head = ", heads, " must be positive and divide n_embd = 32")),
+             std::string::npos);
+  GPT2LMHeadModel gpt(small_gpt2());
+  CHECK_EQ(gpt->forward(zeros({1, 24}, TensorOptions(kLong))).sizes(), IntArrayRef({1, 24, 100}));
+  for (const std::vector<int64_t>& sizes : {std::vector<int64_t>{1, 25}, {24}, {1, 1, 4}})
+    CHECK_NE(error_of([&] {
+               gpt->forward(zeros(sizes, TensorOptions(kLong)));
+             }).find(concat("GPT2: input_ids must be [N, T] with T <= 24, got ", zeros(sizes, TensorOptions(kLong)))),
+             std::string::npos);
+  for (const auto& [height, width] : {std::pair<int64_t, int64_t>{13, 28}, {28, 13}, {0, 0}})
+    CHECK_EQ(error_of([&] { lenet(LeNetOptions().height(height).width(width)); }),
+             concat("lenet: images must have at least 14 x 14 pixels, got ", height, " x ", width));
+}
+
+TEST_CASE("GPT-2 is printed with its own names, and keeps its modes and entries in copies and state dicts") {
+  GPT2LMHeadModel model(small_gpt2().n_layer(1));
+  std::ostringstream out;
+  out << *model;
+  CHECK_NE(out.str().find("(c_attn): tandem::models::Conv1D\n"), std::string::npos);
+  CHECK_NE(out.str().find("(lm_head): tandem::models::GPT2Head\n"), std::string::npos);
+  for (const bool training : {true, false}) {
+    model->train(training);
+    model->lm_head->train(!training);
+    const auto copy = std::dynamic_pointer_cast<GPT2LMHeadModelImpl>(model->clone());
+    CHECK_EQ(copy->is_training(), training);
+    CHECK_EQ(copy->transformer->wte->is_training(), training);
+    CHECK_EQ(copy->lm_head->is_training(), !training);
+  }
+  const auto keys = [](const std::vector<std::string>& names) {
+    OrderedDict<std::string, Tensor> state;
+    for (const std::string& name : names) state.insert(name, ones({1}));
+    return gpt2_state_dict(state).keys();
+  };
+  using Names = std::vector<std::string>;
+  CHECK_EQ(keys({"h.0.attn.bias", "h.0.attn.masked_bias", "transformer.h.0.attn.bias", "h.0.attn.c_attn.bias"}),
+           Names{"transformer.h.0.attn.c_attn.bias"});
+  CHECK_EQ(keys({"transformer.wpe.weight", "wte.weight"}),
+           Names{"transformer.wpe.weight", "transformer.wte.weight", "lm_head.weight"});
+  CHECK_EQ(keys({"lm_head.weight", "wte.weight"}), Names{"lm_head.weight", "transformer.wte.weight"});
+  CHECK_EQ(keys({"wte.weight_int8", "wte.weight_scale"}),
+           Names{"transformer.wte.weight_int8", "transformer.wte.weight_scale", "lm_head.weight_int8",
+                 "lm_head.weight_scale"});
+}
+
+TEST_CASE("hooks see the layers of a fused block, which then computes as before") {
+  manual_seed(1);
+  const NoGradGuard no_grad;
+  const Tensor x = randn({2, 8, 6, 6});
+  for (const char* watched : {"conv2", "bn2", "relu", ""}) {
+    CAPTURE(watched);
+    ResNetBlock block(ResNetBlockOptions(ResNetBlockKind::kBasic, 8, 8));
+    const Plain plain = drawn(block);
+    const Tensor y = relu(plain.norm("bn1", plain.conv("conv1", x, 1, 1)));
+    const Tensor expected = relu(plain.norm("bn2", plain.conv("conv2", y, 1, 1)) + x);
+    CHECK_EQ(nn::fuse(block).norms, 2);
+    int calls = 0;
+    for (const auto& child : block->named_children())
+      if (child.key() == watched)
+        child.value()->register_forward_hook([&](nn::Module&, const std::vector<Tensor>&, const Tensor&) { ++calls; });
+    CHECK_LT((block(x) - expected).abs().max().item<double>(), 1e-5 * expected.abs().max().item<double>());
+    CHECK_EQ(calls, std::string(watched).empty() ? 0 : 1);
+  }
 }
 
 TEST_CASE("fused models of images give the same in both layouts") {

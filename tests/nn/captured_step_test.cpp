@@ -2,7 +2,9 @@
 // CPU shares with a GPU.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <thread>
 
 #include "tandem/core/memory/cpu_allocator.h"
@@ -145,4 +147,130 @@ TEST_CASE("supported signatures of the step function") {
   CapturedStep broken([](const Tensor& x) -> Tensor { fail("no ", x.numel()); });
   CHECK_THROWS_WITH_AS(broken(a), "no 2", Error);
   CHECK_THROWS_AS(CapturedStep([] {}, {nullptr}), Error);
+}
+
+namespace {
+
+std::string told(const std::string& text) { return "tandem: captured step: " + text; }
+const std::string kUncaptured = ": it runs uncaptured from now on";
+
+}  // namespace
+
+TEST_CASE("on the CPU: how often a step runs before it is recorded, and how many recordings there may be") {
+  for (const auto& [warm_up, before] : {std::pair<int, int>{-1, 1}, {0, 1}, {1, 1}, {2, 2}, {5, 5}}) {
+    CapturedStep step([](const Tensor& x) { return x * 2; }, {}, {.warm_up = warm_up});
+    for (int i = 0; i < before + 2; ++i) {
+      step(ones({3}));
+      CHECK(step.captured() == (i >= before));
+      CHECK(step.graphs() == (i >= before ? 1u : 0u));
+      CHECK(step.launches() == static_cast<uint64_t>(std::max(0, i - before + 1)));
+    }
+    CHECK(step.message().empty());
+  }
+  CapturedStep step([](const Tensor& x) { return x * 2; }, {}, {.warm_up = 1, .max_graphs = 2});
+  const auto run = [&](int64_t size) {
+    CHECK(step(ones({size}))[0].equal(full({size}, 2.0)));
+    return step.captured();
+  };
+  CHECK_FALSE(run(1));
+  CHECK(run(1));
+  CHECK(step.message() == "");
+  CHECK_FALSE(run(2));
+  CHECK(step.message() ==
+        told("input 0 has shape [2], was [1]: the step runs uncaptured 1 times, then is recorded separately"));
+  CHECK(run(2));
+  const std::string full_text =
+      told("input 0 has shape [3], was [2], and there are already 2 recordings: such steps run uncaptured");
+  for (int i = 0; i < 3; ++i) {
+    CHECK_FALSE(run(3));
+    CHECK(step.message() == full_text);
+  }
+  CHECK(run(1));
+  CHECK_FALSE(run(4));
+  CHECK(step.message() == full_text);  // said once
+  CHECK(run(2));
+  CHECK(step.graphs() == 2);
+  CapturedStep quiet([](const Tensor& x) { return x * 2; }, {}, {.warm_up = 1, .say_changes = false});
+  for (const int64_t size : {1, 2, 3, 1}) quiet(ones({size}));
+  CHECK(quiet.message() == "");
+}
+
+TEST_CASE("on the CPU: what differs from the last call is named") {
+  nn::Sequential net(nn::BatchNorm2d(2));
+  const auto make = [&](CapturedStep& step) { step.watch(*net); };
+  const Tensor image = ones({1, 2, 3, 4});
+  const auto change = [&](const std::function<std::vector<Tensor>()>& second) {
+    net->train();
+    CapturedStep step([](const std::vector<Tensor>& in) { return in.empty() ? Tensor() : in[0] * 2; }, {},
+                      {.warm_up = 1});
+    make(step);
+    for (int i = 0; i < 3; ++i) step(std::vector<Tensor>{image});
+    CHECK(step.captured());
+    const std::vector<Tensor> inputs = second();
+    step(inputs);
+    CHECK_FALSE(step.captured());
+    const std::string text = step.message(), end = ": the step runs uncaptured 1 times, then is recorded separately";
+    CHECK(text.ends_with(end));
+    return text.substr(0, text.size() - end.size());
+  };
+  using Inputs = std::vector<Tensor>;
+  CHECK(change([&] { return Inputs{image, image}; }) == told("the number of inputs is 2, was 1"));
+  CHECK(change([&] { return Inputs{}; }) == told("the number of inputs is 0, was 1"));
+  CHECK(change([&] { return Inputs{ones({1, 2, 3, 5})}; }) == told("input 0 has shape [1, 2, 3, 5], was [1, 2, 3, 4]"));
+  CHECK(change([&] { return Inputs{image.to(kDouble)}; }) == told("input 0 has dtype float64, was float32"));
+  CHECK(change([&] { return Inputs{image.contiguous(MemoryFormat::ChannelsLast)}; }) ==
+        told("input 0 is channels-last, was row-major"));
+  CHECK(change([&] { return net->eval(), Inputs{image}; }) == told("a module changed its mode (train or eval)"));
+  CHECK(change([&] {
+          net->named_parameters()["0.weight"].requires_grad_(false);
+          return Inputs{image};
+        }) == told("requires_grad of parameter 0 is false"));
+  CHECK(change([&] {
+          net->named_parameters()["0.weight"].requires_grad_(true);
+          return Inputs{image};
+        }) == told("requires_grad of parameter 0 is true"));
+  CHECK(change([&] { return net->named_parameters()["0.bias"].set_data(ones({2})), Inputs{image}; }) ==
+        told("parameter 1 is in different memory"));
+  CHECK(change([&] { return net->named_buffers()["0.running_var"].set_data(ones({2})), Inputs{image}; }) ==
+        told("a buffer is in different memory"));
+  Context& c = globalContext();
+  const bool before[] = {c.allowTF32CuBLAS(), c.allowTF32CuDNN(), c.benchmarkCuDNN(), c.deterministicCuDNN()};
+  const std::string math = told("a switch of globalContext() (TF32, cuDNN) changed");
+  CHECK(change([&] { return c.setAllowTF32CuBLAS(!before[0]), Inputs{image}; }) == math);
+  CHECK(change([&] { return c.setAllowTF32CuDNN(!before[1]), Inputs{image}; }) == math);
+  CHECK(change([&] { return c.setBenchmarkCuDNN(!before[2]), Inputs{image}; }) == math);
+  CHECK(change([&] { return c.setDeterministicCuDNN(!before[3]), Inputs{image}; }) == math);
+  c.setAllowTF32CuBLAS(before[0]);
+  c.setAllowTF32CuDNN(before[1]);
+  c.setBenchmarkCuDNN(before[2]);
+  c.setDeterministicCuDNN(before[3]);
+}
+
+TEST_CASE("on the CPU: a step runs uncaptured with tensors on another device, and says which") {
+  struct TwoDevices {
+    TwoDevices() { cpu::set_device_count(2); }
+    ~TwoDevices() { cpu::set_device_count(1); }
+  } two;
+  const Device here(kCPU, 0), there(kCPU, 1);
+  const Tensor x = ones({3}), far = ones({3}).to(there), none;
+  const auto message = [&](const std::vector<Tensor>& inputs) {
+    CapturedStep step([](const std::vector<Tensor>& in) { return in[0].defined() ? in[0] * 2 : Tensor(); });
+    for (int i = 0; i < 5; ++i) step(inputs);
+    CHECK_FALSE(step.captured());
+    CHECK(step.graphs() == 0);
+    return step.message();
+  };
+  CHECK(message({far}) == told(concat("the step has input 0 on ", there, ", not on ", here)) + kUncaptured);
+  CHECK(message({x, far}) == told(concat("the step has input 1 on ", there, ", not on ", here)) + kUncaptured);
+  CHECK(message({none}) == told(concat("the step has input 0 undefined, not on ", here)) + kUncaptured);
+  CHECK(message({x, x.clone().requires_grad_()}) ==
+        told("the step has input 1 that requires a gradient") + kUncaptured);
+  nn::Linear layer(3, 3);
+  layer->to(there);
+  CapturedStep step([&](const Tensor& t) { return t * 2; });
+  step.watch(*layer);
+  CHECK_THROWS_WITH_AS(step.watch(*layer), "captured step: watch() can be called only once", Error);
+  for (int i = 0; i < 5; ++i) step(x);
+  CHECK_FALSE(step.captured());
+  CHECK(step.message() == told(concat("the step has parameters that are not on ", here)) + kUncaptured);
 }

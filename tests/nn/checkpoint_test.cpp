@@ -113,6 +113,54 @@ TEST_CASE("checkpoint_sequential keeps less memory, and has the same gradients")
   CHECK(has(error_of([&] { utils::checkpoint_sequential(layers, 25, x); }), "expected 1 to 24 segments, got 25"));
 }
 
+TEST_CASE("checkpoint_sequential runs each layer once, and again in backward but for the last segment") {
+  for (int64_t count = 1; count <= 5; ++count)
+    for (int64_t segments = 1; segments <= count; ++segments) {
+      std::vector<int64_t> order;
+      nn::Sequential layers;
+      for (int64_t i = 0; i < count; ++i)
+        layers->push_back(nn::Functional([&order, i](const Tensor& t) {
+          order.push_back(i);
+          return t.exp() * static_cast<double>(i + 1);
+        }));
+      const Tensor x = full({1}, -2.0).requires_grad_(), y = utils::checkpoint_sequential(layers, segments, x);
+      std::vector<int64_t> forward;
+      for (int64_t i = 0; i < count; ++i) forward.push_back(i);
+      CHECK(order == forward);
+      CHECK(y.equal(layers->forward(x)));
+      order.clear();
+      y.backward();
+      CHECK(order.size() == static_cast<std::size_t>((segments - 1) * (count / segments)));
+    }
+  nn::Sequential layers;
+  for (int i = 0; i < 2; ++i) layers->push_back(nn::Tanh());
+  for (const int64_t segments : {-1, 0, 3})
+    CHECK(error_of([&] { utils::checkpoint_sequential(layers, segments, ones({1})); }) ==
+          concat("checkpoint_sequential: expected 1 to 2 segments, got ", segments));
+}
+
+TEST_CASE("what a checkpoint's inputs may be") {
+  // An undefined input, one without a gradient and one that is no leaf.
+  const Tensor a = ones({2}).requires_grad_(), b = full({2}, 3.0), c = a * 2;
+  int calls = 0;
+  const auto f = [&](const std::vector<Tensor>& x) {
+    ++calls;
+    CHECK_FALSE(x[2].defined());
+    CHECK_FALSE(x[1].requires_grad());
+    return x[0].exp() * x[1] + x[3].exp();
+  };
+  const auto run = [&](const Tensor& first, const Tensor& second, const Tensor& none, const Tensor& third) {
+    return f({first, second, none, third});
+  };
+  const auto g = autograd::grad({utils::checkpoint(run, a, b, Tensor(), c).sum()}, {a});
+  CHECK(calls == 2);
+  CHECK(g[0].allclose(a.exp() * 3 + 2 * (a * 2).exp()));
+  const Tensor changed = ones({2}).requires_grad_(), inside = changed * 1;
+  const Tensor y = utils::checkpoint(run, a, b, Tensor(), inside).sum();
+  inside.detach().mul_(2);
+  CHECK(has(error_of([&] { y.backward(); }), "checkpoint: input 3 was written in place after the forward pass"));
+}
+
 TEST_CASE("checkpoints that cannot be repeated say so") {
   const Tensor x = ones({3}).requires_grad_();
   const Tensor y = x * 2;

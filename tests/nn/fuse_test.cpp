@@ -223,3 +223,121 @@ TEST_CASE("training mode is refused") {
   CHECK_EQ(nn::fuse(rows).norms, 1);
   CHECK_NE(error_of([&] { rows->forward(randn({2, 4, 4})); }).find("2 dimensions"), std::string::npos);
 }
+
+TEST_CASE("which layers, norms and activations fit each other") {
+  manual_seed(2);
+  const std::vector<std::function<nn::AnyModule()>> layers{
+      [] { return nn::AnyModule(nn::Linear(3, 4)); }, [] { return nn::AnyModule(nn::Conv1d(3, 4, 1)); },
+      [] { return nn::AnyModule(nn::Conv2d(3, 4, 1)); }, [] { return nn::AnyModule(nn::Conv3d(3, 4, 1)); },
+      [] { return nn::AnyModule(nn::ConvTranspose2d(3, 4, 1)); }};
+  const std::vector<std::function<nn::AnyModule(int64_t)>> norms{
+      [](int64_t n) { return nn::AnyModule(nn::BatchNorm1d(n)); },
+      [](int64_t n) { return nn::AnyModule(nn::BatchNorm2d(n)); },
+      [](int64_t n) { return nn::AnyModule(nn::BatchNorm3d(n)); }};
+  const std::vector<Tensor> inputs{randn({2, 3}), randn({2, 3, 5}), randn({2, 3, 5, 5}), randn({2, 3, 2, 5, 5}),
+                                   randn({2, 3, 5, 5})};
+  const std::vector<std::size_t> fitting{0, 0, 1, 2, 9};
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    for (std::size_t n = 0; n < norms.size(); ++n)
+      for (const int64_t channels : {4, 5}) {
+        nn::Sequential model;
+        model->push_back(layers[l]());
+        model->push_back(norms[n](channels));
+        model->eval();
+        const nn::FuseResult result = nn::fuse(model);
+        const bool fits = fitting[l] == n && channels == 4;
+        CHECK_EQ(result.norms, fits);
+        CHECK(result.remaining == (fits ? std::vector<std::string>{} : std::vector<std::string>{"1"}));
+        CHECK_EQ(result.activations, 0);
+      }
+    const std::vector<std::pair<nn::AnyModule, bool>> activations{{nn::AnyModule(nn::ReLU()), true},
+                                                                  {nn::AnyModule(nn::ReLU6()), true},
+                                                                  {nn::AnyModule(nn::Hardswish()), true},
+                                                                  {nn::AnyModule(nn::GELU()), false},
+                                                                  {nn::AnyModule(nn::Identity()), false}};
+    for (const auto& [activation, known] : activations) {
+      nn::Sequential model;
+      model->push_back(layers[l]());
+      model->push_back(activation);
+      model->eval();
+      const Tensor expected = model->forward(inputs[l] * 10);
+      CHECK_EQ(nn::fuse(model).activations, known && l < 4);
+      CHECK_EQ(model->ptr(1)->as<nn::Identity>() != nullptr, (known && l < 4) || activation.ptr()->as<nn::Identity>());
+      CHECK_LT((model->forward(inputs[l] * 10) - expected).abs().max().item<double>(), 1e-5);
+    }
+  }
+  // Only the next one, and only if nobody watches.
+  const auto fused = [](nn::Sequential model) {
+    randomise(model);
+    const Tensor input = randn({2, 4, 6, 6}), expected = model->forward(input);
+    const nn::FuseResult result = nn::fuse(model);
+    CHECK_LT(relative_difference(expected, model->forward(input)), 1e-5);
+    return std::pair<int64_t, int64_t>(result.norms, result.activations);
+  };
+  using Pair = std::pair<int64_t, int64_t>;
+  CHECK(fused(nn::Sequential(conv(4, 4), nn::ReLU(), nn::ReLU6())) == Pair(0, 1));
+  CHECK(fused(nn::Sequential(conv(4, 4), norm(4), norm(4), nn::ReLU())) == Pair(1, 0));
+  CHECK(fused(nn::Sequential(conv(4, 4), norm(4))) == Pair(1, 0));
+  CHECK(fused(nn::Sequential(conv(4, 4))) == Pair(0, 0));
+  const auto nothing = [](nn::Module&, const std::vector<Tensor>&, const Tensor&) {};
+  nn::ReLU watched_activation;
+  watched_activation->register_forward_hook(nothing);
+  CHECK(fused(nn::Sequential(conv(4, 4), norm(4), watched_activation)) == Pair(1, 0));
+  nn::BatchNorm2d watched_norm = norm(4);
+  watched_norm->register_forward_hook(nothing);
+  CHECK(fused(nn::Sequential(conv(4, 4), watched_norm, nn::ReLU())) == Pair(0, 0));
+  nn::Conv2d watched_layer = conv(4, 4);
+  watched_layer->register_forward_hook(nothing);
+  CHECK(fused(nn::Sequential(watched_layer, nn::ReLU())) == Pair(0, 0));
+  const nn::ReLU shared_activation;  // takes no part of its own
+  CHECK(fused(nn::Sequential(conv(4, 4), shared_activation, conv(4, 4), shared_activation)) == Pair(0, 2));
+  const nn::Sequential once(conv(4, 4)), twice(conv(4, 4));
+  CHECK(fused(nn::Sequential(once, norm(4), nn::Sequential(nn::Sequential(nn::ReLU())))) == Pair(1, 1));
+  CHECK(fused(nn::Sequential(twice, norm(4), twice, nn::ReLU())) == Pair(0, 0));
+}
+
+TEST_CASE("a folded norm with and without its own weights, behind a layer with and without bias") {
+  manual_seed(2);
+  for (const bool bias : {false, true})
+    for (const bool affine : {false, true}) {
+      nn::Sequential net(nn::Conv2d(nn::Conv2dOptions(3, 4, 3).bias(bias)),
+                         nn::BatchNorm2d(nn::BatchNorm2dOptions(4).affine(affine).eps(0.1)), nn::Flatten(),
+                         nn::Linear(nn::LinearOptions(16, 5).bias(bias)),
+                         nn::BatchNorm1d(nn::BatchNorm1dOptions(5).affine(affine)));
+      net->to(kDouble);
+      randomise(net);
+      const Tensor input = randn({2, 3, 4, 4}, TensorOptions(kDouble)), expected = net->forward(input);
+      CHECK_EQ(nn::fuse(net).norms, 2);
+      CHECK_LT(relative_difference(expected, net->forward(input)), 1e-12);
+      CHECK(net->ptr(0)->as<nn::Conv2d>()->bias.requires_grad());
+    }
+}
+
+TEST_CASE("which convolutions of a fused Sequential return channels-last tensors") {
+  using Layouts = std::vector<std::string>;
+  const auto layouts = [](nn::Sequential model) {
+    model->eval();
+    nn::fuse(model);
+    Layouts out;
+    for (const auto& module : model->modules(false))
+      if (const auto* layer = module->as<nn::Conv2d>())
+        out.push_back(!layer->layout ? "any" : *layer->layout == MemoryFormat::ChannelsLast ? "last" : "rows");
+    return out;
+  };
+  CHECK(layouts(nn::Sequential(conv(4, 4), nn::ReLU())) == Layouts{"any"});
+  CHECK(layouts(nn::Sequential(conv(4, 4), conv(4, 4))) == Layouts{"last", "rows"});
+  CHECK(layouts(nn::Sequential(conv(4, 4), norm(4), nn::ReLU(), conv(4, 4), nn::GELU(), conv(4, 4))) ==
+        Layouts{"last", "last", "rows"});
+  const auto view = nn::Functional([](const Tensor& x) { return x; });
+  CHECK(layouts(nn::Sequential(conv(4, 4), view, conv(4, 4))) == Layouts{"any", "any"});
+  CHECK(layouts(nn::Sequential(conv(4, 4), conv(4, 4), view, conv(4, 4), conv(4, 4))) ==
+        Layouts{"last", "rows", "last", "rows"});
+  const nn::Unflatten unflatten(nn::UnflattenOptions(1, std::vector<int64_t>{2, 2}));
+  CHECK(layouts(nn::Sequential(conv(4, 4), unflatten, conv(4, 4))) == Layouts{"any", "any"});
+  struct Own : nn::Module {
+    Tensor forward(const Tensor& x) { return x; }
+  };
+  CHECK(layouts(nn::Sequential(conv(4, 4), std::make_shared<Own>(), conv(4, 4))) == Layouts{"any", "any"});
+  const nn::Conv2d twice = conv(4, 4);
+  CHECK(layouts(nn::Sequential(conv(4, 4), twice, conv(4, 4), twice)) == Layouts{"last", "any", "rows", "any"});
+}

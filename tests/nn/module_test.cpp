@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <functional>
 #include <sstream>
 
@@ -102,6 +103,49 @@ TEST_CASE("names are validated") {
   CHECK(m.children().empty());
 }
 
+TEST_CASE("a name belongs to one parameter, buffer or submodule") {
+  struct Any : nn::Module {
+    using Module::children_;
+  };
+  const std::vector<std::pair<const char*, std::function<void(Any&, const std::string&)>>> kinds{
+      {"Parameter", [](Any& m, const std::string& name) { m.register_parameter(name, ones({1})); }},
+      {"Buffer", [](Any& m, const std::string& name) { m.register_buffer(name, ones({1})); }},
+      {"Submodule", [](Any& m, const std::string& name) { m.register_module(name, nn::Linear(1, 1)); }}};
+  const char* others[] = {"a buffer or a submodule", "a parameter or a submodule", "a parameter or a buffer"};
+  for (std::size_t first = 0; first < 3; ++first)
+    for (std::size_t second = 0; second < 3; ++second) {
+      Any m;
+      kinds[first].second(m, "x");
+      const std::string own = concat(kinds[second].first, " 'x' already defined");
+      CHECK_THROWS_WITH_AS(kinds[second].second(m, "x"),
+                           doctest::Contains(first == second ? own.c_str() : (own + " as " + others[second]).c_str()),
+                           Error);
+      CHECK(m.named_parameters(false).size() == (first == 0));
+      CHECK(m.named_buffers(false).size() == (first == 1));
+      CHECK(m.children().size() == (first == 2));
+    }
+  for (const auto& [what, register_as] : kinds) {
+    Any m;
+    CHECK_THROWS_WITH_AS(register_as(m, ""), (std::string(what) + " name must not be empty").c_str(), Error);
+    CHECK_THROWS_WITH_AS(register_as(m, ".x"), (std::string(what) + " name must not contain a dot (got '.x')").c_str(),
+                         Error);
+  }
+  Any m;
+  m.register_module("fc", nn::Linear(1, 1));
+  CHECK_THROWS_WITH_AS(m.register_module("none", std::shared_ptr<nn::LinearImpl>()),
+                       doctest::Contains("Submodule 'none' must not be empty"), Error);
+  CHECK_THROWS_WITH_AS(m.replace_module("fc", std::shared_ptr<nn::LinearImpl>()),
+                       doctest::Contains("Submodule 'fc' must not be empty"), Error);
+  CHECK_THROWS_WITH_AS(m.unregister_module("x"), "No Module with name `x` is registered", Error);
+  CHECK(m.children().size() == 1);
+  m.register_buffer("undefined", Tensor());
+  m.register_parameter("none", Tensor());
+  CHECK(m.named_buffers().size() == 0);
+  CHECK(m.state_dict().size() == 2);
+  const Tensor frozen = m.register_parameter("frozen", ones({1}), false);
+  CHECK_FALSE(frozen.requires_grad());
+}
+
 TEST_CASE("train, eval and zero_grad") {
   auto net = std::make_shared<Net>();
   CHECK(net->is_training());
@@ -116,6 +160,52 @@ TEST_CASE("train, eval and zero_grad") {
   CHECK(first(net->fc2->bias.grad()) == 0);
   net->zero_grad();
   CHECK(!net->fc2->bias.grad().defined());
+
+  // A gradient with a history is set to zero without it.
+  const Tensor w = net->fc1->weight;
+  (w * w * w).sum().backward({}, true, /*create_graph=*/true);
+  CHECK(w.grad().requires_grad());
+  net->zero_grad(false);
+  CHECK_FALSE(w.grad().requires_grad());
+  CHECK(w.grad().eq(0).all().item<bool>());
+  CHECK(!net->fc1->bias.grad().defined());
+}
+
+TEST_CASE("to() by device, dtype and both, for every kind of numbers") {
+  struct Mixed : nn::Module {
+    Mixed() {
+      real = register_parameter("real", ones({2}));
+      complex = register_parameter("complex", ones({2}, TensorOptions(kComplexFloat)));
+      steps = register_buffer("steps", zeros({2}, TensorOptions(kLong)));
+      none = register_buffer("none", Tensor());
+    }
+    Tensor real, complex, steps, none;
+  };
+  const auto dtypes = [](const std::function<void(nn::Module&)>& convert) {
+    Mixed net;
+    net.real.mutable_grad() = ones({2});
+    convert(net);
+    CHECK((net.real.grad().dtype() == net.real.dtype()));
+    CHECK(net.real.requires_grad());
+    return std::vector<ScalarType>{net.real.dtype(), net.complex.dtype(), net.steps.dtype()};
+  };
+  using Types = std::vector<ScalarType>;
+  const Device cpu(kCPU);
+  CHECK((dtypes([&](nn::Module& m) { m.to(cpu); }) == Types{kFloat, kComplexFloat, kLong}));
+  CHECK((dtypes([&](nn::Module& m) { m.to(kDouble); }) == Types{kDouble, kComplexFloat, kLong}));
+  CHECK((dtypes([&](nn::Module& m) { m.to(cpu, kDouble); }) == Types{kDouble, kComplexFloat, kLong}));
+  CHECK((dtypes([&](nn::Module& m) { m.to(kHalf); }) == Types{kHalf, kComplexFloat, kLong}));
+  for (const ScalarType type : {kLong, kBool}) {
+    CHECK_THROWS_WITH_AS(dtypes([&](nn::Module& m) { m.to(type); }),
+                         doctest::Contains("Module.to: expected a floating point or complex dtype, got"), Error);
+    CHECK_THROWS_WITH_AS(dtypes([&](nn::Module& m) { m.to(cpu, type); }),
+                         doctest::Contains("Module.to: expected a floating point or complex dtype, got"), Error);
+  }
+  Mixed net;
+  net.to(kComplexDouble);
+  CHECK((net.complex.dtype() == kComplexDouble));
+  CHECK((net.real.dtype() == kComplexDouble));
+  CHECK_THROWS_WITH_AS(net.to(MemoryFormat::Preserve), "Module.to: there is no format to preserve", Error);
 }
 
 TEST_CASE("to() converts floating-point tensors in place") {
@@ -147,6 +237,41 @@ TEST_CASE("the four forms of apply") {
     if (auto* linear = m.as<nn::Linear>()) nn::init::zeros_(linear->weight);
   });
   CHECK(first(net->fc1->weight) == 0);
+}
+
+TEST_CASE("clones: what they share, keep and refuse") {
+  struct Odd : nn::Cloneable<Odd> {  // registers more in its constructor than in reset()
+    explicit Odd(int kind) : kind(kind) {
+      reset();
+      if (kind == 1) register_parameter("more", ones({1}));
+      if (kind == 2) register_buffer("more", ones({1}));
+      if (kind == 3) register_module("more", nn::Linear(1, 1));
+    }
+    void reset() override {
+      w = register_parameter("w", ones({2}));
+      none = register_parameter("none", Tensor());
+      if (kind != 4) return;
+      if (resets++ == 0)
+        register_module("part", nn::Linear(2, 2));
+      else
+        register_module("part", nn::ReLU());
+    }
+    int kind, resets = 0;
+    Tensor w, none;
+  };
+  const auto odd = std::make_shared<Odd>(0);
+  odd->w.requires_grad_(false);
+  const auto copy = std::dynamic_pointer_cast<Odd>(odd->clone());
+  CHECK_FALSE(copy->w.requires_grad());
+  CHECK_FALSE(copy->none.defined());
+  CHECK_FALSE(copy->w.is_same(odd->w));
+  CHECK(copy->w.data_ptr() != odd->w.data_ptr());
+  for (const int kind : {1, 2, 3})
+    CHECK_THROWS_WITH_AS(
+        std::make_shared<Odd>(kind)->clone(),
+        doctest::Contains("has different parameters, buffers or children; register all of them in reset()"), Error);
+  CHECK_THROWS_WITH_AS(std::make_shared<Odd>(4)->clone(), doctest::Contains("clone: child modules differ in type"),
+                       Error);
 }
 
 TEST_CASE("clone is deep and draws no random numbers") {
@@ -223,6 +348,50 @@ TEST_CASE("state dicts") {
     CHECK(first(to.fc2->weight) == 4 * first(from.fc2->weight));
     compiled.insert("fc3.bias", ones({1}));
     CHECK_THROWS_WITH_AS(to.load_state_dict(compiled), doctest::Contains("_orig_mod.module.fc1.weight"), Error);
+  }
+  SUBCASE("the message lists each problem once, up to five of a kind") {
+    const auto refusal = [&](const OrderedDict<std::string, Tensor>& given, bool strict) {
+      const auto before = to.state_dict()["scale"].clone();
+      std::string text;
+      try {
+        to.load_state_dict(given, strict);
+      } catch (const Error& error) {
+        text = error.what();
+        CHECK(to.state_dict()["scale"].equal(before));
+      }
+      const std::size_t end = text.find('\n');
+      if (end != std::string::npos)
+        CHECK(text.substr(0, end) == "load_state_dict: the state dict does not match " + to.name());
+      return end == std::string::npos ? text : text.substr(end);
+    };
+    const auto without = [&](std::vector<std::string> names, int more = 0) {
+      OrderedDict<std::string, Tensor> out;
+      for (const auto& item : state)
+        if (std::find(names.begin(), names.end(), item.key()) == names.end()) out.insert(item.key(), item.value());
+      for (int i = 0; i < more; ++i) out.insert(concat("x", i), ones({1}));
+      return out;
+    };
+    CHECK(refusal(without({}), true) == "");
+    CHECK(refusal(without({"scale"}), true) == "\n  missing:\n    scale");
+    CHECK(refusal(without({"scale"}), false) == "");
+    CHECK(refusal(without({}, 1), true) == "\n  unexpected:\n    x0");
+    CHECK(refusal(without({}, 1), false) == "");
+    CHECK(refusal(without({}, 5), true) == "\n  unexpected:\n    x0\n    x1\n    x2\n    x3\n    x4");
+    CHECK(refusal(without({}, 6), true) == "\n  unexpected:\n    x0\n    x1\n    x2\n    x3\n    x4\n    and 1 more");
+    CHECK(refusal(without({"scale", "steps"}, 1), true) == "\n  missing:\n    scale\n    steps\n  unexpected:\n    x0");
+    auto shape = without({"fc2.bias"}, 1);
+    shape["scale"] = ones({2});
+    CHECK(refusal(shape, true) ==
+          "\n  missing:\n    fc2.bias\n  unexpected:\n    x0\n  shape mismatch:\n    scale: is [1] here, [2] in the "
+          "state "
+          "dict");
+    CHECK(refusal(shape, false) == "\n  shape mismatch:\n    scale: is [1] here, [2] in the state dict");
+    auto int8 = without({}, 0);
+    int8.insert("fc1.weight_int8", ones({1}));
+    CHECK(
+        refusal(int8, true) ==
+        "\n  unexpected:\n    fc1.weight_int8\n  the state dict's weights are int8, those of the module are not: call "
+        "nn::quantize_like(module, state) before");
   }
   SUBCASE("at most five of each problem are listed") {
     OrderedDict<std::string, Tensor> many;

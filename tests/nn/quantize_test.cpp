@@ -194,3 +194,73 @@ TEST_CASE("quantize_weights before and after fuse") {
   nn::quantize_weights(normed);
   CHECK(nn::fuse(normed).remaining == std::vector<std::string>{"1"});
 }
+
+TEST_CASE("quantize_weights and quantize_like name what is wrong, and change nothing then") {
+  const auto message = [](nn::Sequential net, const nn::QuantizeOptions& options) {
+    const std::string text = error_of([&] { nn::quantize_weights(net, options); });
+    CHECK(net->state_dict().contains("0.weight") == !text.empty());
+    return text;
+  };
+  for (const int64_t bits : {4, 7, 9})
+    CHECK(message(network(), {.bits = bits}) == concat("quantize_weights: bits must be 8, got ", bits));
+  for (const int64_t group : {-1, 0})
+    CHECK(message(network(), {.group = group}) == concat("quantize_weights: group must be at least 1, got ", group));
+  CHECK(message(network(), {.group = 1}) == "");
+  nn::Sequential training = network();
+  training->ptr(2)->train();
+  const std::string why = " is in training mode; call eval() first, because int8 weights cannot be trained";
+  CHECK(message(training, {}) == "quantize_weights: '2'" + why);
+  training->train();
+  CHECK(message(training, {}) == "quantize_weights: the model" + why);
+  // A layer alone, which has no name; weights without values.
+  nn::Linear alone(4, 4), none(nn::LinearOptions(0, 4).bias(false)), whole(4, 4);
+  for (nn::Linear* layer : {&alone, &none, &whole}) (*layer)->eval();
+  CHECK(nn::quantize_weights(alone).converted == std::vector<std::string>{""});
+  CHECK(alone->state_dict().keys() == std::vector<std::string>{"bias", "weight_int8", "weight_scale"});
+  CHECK_FALSE(alone->bias.requires_grad());
+  const nn::QuantizeResult result = nn::quantize_weights(none);
+  CHECK(result.converted.empty());
+  REQUIRE(result.left_alone.size() == 1);
+  CHECK(result.left_alone[0].name == "weight");
+  CHECK(result.left_alone[0].reason == "no floating point values");
+  {
+    const NoGradGuard no_grad;
+    whole->weight[3][3] = std::nan("");
+  }
+  CHECK(nn::quantize_weights(whole).left_alone[0].reason == "there are values that are not finite");
+  // quantize_like: only where both parts are in the state dict.
+  const auto like = [](const std::vector<std::pair<std::string, Tensor>>& entries) {
+    OrderedDict<std::string, Tensor> out;
+    for (const auto& [name, tensor] : entries) out.insert(name, tensor);
+    return out;
+  };
+  const Tensor values = zeros({40, 100}, TensorOptions(kChar)), scales = ones({40, 4});
+  for (const auto& state : {like({{"0.weight_int8", values}}), like({{"0.weight_scale", scales}}), like({})}) {
+    nn::Sequential net = network();
+    nn::quantize_like(net, state);
+    CHECK(net->state_dict().contains("0.weight"));
+    CHECK(net->parameters()[0].requires_grad());
+  }
+  nn::Sequential net = network();
+  nn::quantize_like(net, like({{"0.weight_int8", values}, {"0.weight_scale", scales}}));
+  CHECK(net->state_dict()["0.weight_int8"].sizes() == IntArrayRef({40, 100}));
+  CHECK(net->state_dict()["0.weight_scale"].sizes() == IntArrayRef({40, 4}));
+  CHECK(net->state_dict().contains("2.weight"));
+  CHECK_FALSE(net->state_dict()["2.weight"].requires_grad());
+  for (const Tensor& p : net->parameters()) CHECK_FALSE(p.requires_grad());
+  nn::quantize_like(net, like({{"0.weight_int8", values}, {"0.weight_scale", scales}}));  // is like it already
+  for (const auto& [v, s] : std::vector<std::pair<Tensor, Tensor>>{{values[0], scales},
+                                                                   {values, scales[0]},
+                                                                   {values.slice(1, 0, 99), scales},
+                                                                   {values, scales.slice(0, 0, 39)}}) {
+    nn::Sequential other = network();
+    const auto state = like({{"0.weight_int8", v}, {"0.weight_scale", s}});
+    CHECK(error_of([&] { nn::quantize_like(other, state); }) ==
+          concat("quantize_like: 0.weight is [40, 100] here, in the state dict ", v, " with scales ", s));
+    CHECK(other->state_dict().contains("0.weight"));
+  }
+  nn::Sequential relu = network();
+  CHECK(error_of([&] {
+          nn::quantize_like(relu, like({{"1.weight_int8", values}, {"1.weight_scale", scales}}));
+        }) == "quantize_like: 1 cannot have int8 weights");
+}

@@ -309,3 +309,35 @@ TEST_CASE("save and load with memory and functions") {
   const auto nothing = [](uint64_t, void*, std::size_t) { return std::size_t{0}; };
   CHECK_THROWS_AS(load(loaded, nothing, [] { return std::size_t{8}; }), Error);
 }
+
+TEST_CASE("what is missing in a file is named by its outermost module") {
+  struct Deep : nn::Module {
+    Deep() {
+      nn::Sequential outer;
+      outer->push_back(nn::Sequential(nn::Linear(1, 1)));
+      register_module("a", outer);
+      register_module("ab", nn::Linear(1, 1));
+    }
+  };
+  const auto missing = [](const std::vector<std::string>& kept) {
+    const auto whole = std::make_shared<Deep>();
+    serialize::OutputArchive out;
+    for (const auto& item : whole->state_dict())
+      if (std::any_of(kept.begin(), kept.end(), [&](const std::string& k) { return item.key().starts_with(k); }))
+        out.write(item.key(), item.value());
+    serialize::InputArchive in(out.tensors(), out.metadata());
+    std::string text;
+    try {
+      whole->load(in);
+    } catch (const Error& error) {
+      text = error.what();
+    }
+    return text.substr(0, text.find('\n'));
+  };
+  CHECK(missing({"a.", "ab."}) == "");
+  CHECK(missing({"ab."}) == "No such serialized submodule: 'a'");
+  CHECK(missing({"a."}) == "No such serialized submodule: 'ab'");
+  CHECK(missing({"a.0.0.bias", "ab."}) == "No such serialized tensor 'a.0.0.weight'");
+  CHECK(missing({"a.0.0.weight", "ab."}) == "No such serialized tensor 'a.0.0.bias'");
+  CHECK(missing({"a.0.0.weight", "a.0.0.bias", "ab.weight"}) == "No such serialized tensor 'ab.bias'");
+}

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "tandem/autograd/ops/factories/factories.h"
@@ -44,6 +45,60 @@ TEST_CASE("clip_grad_norm_") {
   CHECK_THROWS_WITH_AS(nn::utils::clip_grad_norm_(p, 1, 2, true), doctest::Contains("not finite"), Error);
 }
 
+TEST_CASE("clip_grad_norm_ of gradients that are missing, empty, infinite or no numbers") {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  const auto norm = [](const std::vector<double>& values, double type) {
+    std::vector<Tensor> p;
+    for (const double value : values) {
+      p.push_back(zeros({1}, requires_grad()));
+      p.back().mutable_grad() = full({1}, value);
+    }
+    p.push_back(zeros({2}, requires_grad()));  // without a gradient
+    p.push_back(zeros({0}, requires_grad()));
+    p.back().mutable_grad() = zeros({0});
+    return nn::utils::clip_grad_norm_(p, 100, type);
+  };
+  for (const double type : {1.0, 2.0, inf}) {
+    CHECK(norm({}, type) == 0);
+    CHECK(norm({-3}, type) == doctest::Approx(3));
+    CHECK(std::isnan(norm({nan, 1}, type)));
+    CHECK(std::isnan(norm({1, nan}, type)));
+    CHECK(norm({1, -inf}, type) == inf);
+  }
+  CHECK(norm({-3, 2, 1}, inf) == 3);
+  CHECK(norm({1, 2, -3}, inf) == 3);
+  CHECK(norm({1, 2}, 0) == 3);  // counts gradients, the empty one, too
+  CHECK(norm({3, -4}, 2) == doctest::Approx(5));
+  CHECK(norm({3, -4}, 3) == doctest::Approx(std::cbrt(91)));
+  // The bound divided by the norm + 1e-6: a norm at the bound is scaled, too, and NaN spreads.
+  auto p = parameters();
+  nn::utils::clip_grad_norm_(p, 5);
+  CHECK(p[0].grad().data_ptr<float>()[0] < 3);
+  CHECK(p[0].grad().data_ptr<float>()[0] > 2.999f);
+  p = parameters();
+  nn::utils::clip_grad_norm_(p, 5.00001);
+  CHECK(p[0].grad().data_ptr<float>()[0] == 3);
+  p[1].mutable_grad().fill_(nan);
+  nn::utils::clip_grad_norm_(p, 5);
+  CHECK(std::isnan(p[0].grad().data_ptr<float>()[0]));
+  for (const double type : {nan, -inf})
+    CHECK_THROWS_WITH_AS(nn::utils::clip_grad_norm_(p, 1, type),
+                         doctest::Contains("clip_grad_norm_: norm_type must be a number or infinity, got"), Error);
+  CHECK_THROWS_WITH_AS(
+      nn::utils::clip_grad_norm_(p, 1, 3, true),
+      doctest::Contains("clip_grad_norm_: the norm of order 3 of the gradients is not finite, so it cannot be clipped"),
+      Error);
+  // One tensor.
+  p = parameters();
+  CHECK(nn::utils::clip_grad_norm_(p[0], 1) == doctest::Approx(3));
+  CHECK(p[0].grad().data_ptr<float>()[0] == doctest::Approx(1));
+  CHECK(p[1].grad().item<float>() == -4);
+  nn::utils::clip_grad_value_(p[1], 0.5);
+  CHECK(p[1].grad().item<float>() == -0.5f);
+  CHECK(p[0].grad().data_ptr<float>()[0] == doctest::Approx(1));
+  CHECK_FALSE(p[2].grad().defined());
+}
+
 TEST_CASE("clip_grad_value_") {
   auto p = parameters();
   nn::utils::clip_grad_value_(p, 3.5);
@@ -59,6 +114,11 @@ TEST_CASE("parameters_to_vector and back") {
   CHECK(p[2].data_ptr<float>()[2] == 5);
   CHECK(p[2].requires_grad());
   CHECK_THROWS_AS(nn::utils::vector_to_parameters(arange(5, kFloat), p), Error);
+  CHECK(nn::utils::parameters_to_vector(p).equal(arange(6, kFloat)));
+  for (const Tensor& wrong : {zeros({5}), zeros({7}), zeros({6, 1}), zeros({})})
+    CHECK_THROWS_WITH_AS(nn::utils::vector_to_parameters(wrong, p),
+                         doctest::Contains("vector_to_parameters: expected a vector of 6 elements, got"), Error);
+  CHECK(nn::utils::parameters_to_vector(p).equal(arange(6, kFloat)));
 }
 
 TEST_CASE("the decay of an ExponentialMovingAverage rises with the updates") {
@@ -121,4 +181,69 @@ TEST_CASE("ExponentialMovingAverage averages parameters and statistics") {
   CHECK_THROWS_WITH_AS(nn::ExponentialMovingAverage(small, 0.5).load(archive), doctest::Contains("0.weight differs"),
                        Error);
   CHECK_THROWS_WITH_AS(nn::ExponentialMovingAverage(net, 1), doctest::Contains("decay 1"), Error);
+  for (const double decay : {-0.01, 1.0, 2.0, std::nan("")})
+    CHECK_THROWS_WITH_AS(nn::ExponentialMovingAverage(net, decay),
+                         doctest::Contains("expected a number from 0 to below"), Error);
+  CHECK(nn::ExponentialMovingAverage(net, 0).decay() == 0);
+  CHECK_THROWS_WITH_AS(nn::ExponentialMovingAverage(std::shared_ptr<nn::Module>(), 0.5),
+                       doctest::Contains("no module given"), Error);
+}
+
+TEST_CASE("an ExponentialMovingAverage loads all or nothing, and gives back what the module had") {
+  nn::Sequential net(nn::Linear(2, 2), nn::BatchNorm1d(2));
+  nn::ExponentialMovingAverage average(net, 0.5);
+  average.update();
+  serialize::OutputArchive saved;
+  average.save(saved);
+  const auto refused = [&](const std::function<void(OrderedDict<std::string, Tensor>&)>& change, int64_t updates) {
+    OrderedDict<std::string, Tensor> tensors;
+    for (const auto& item : saved.tensors()) tensors.insert(item.key(), item.value().clone().fill_(9));
+    change(tensors);
+    serialize::OutputArchive out;
+    for (const auto& item : tensors) out.write(item.key(), item.value());
+    out.write("updates", updates);
+    nn::ExponentialMovingAverage other(net, 0.5);
+    serialize::InputArchive in(out.tensors(), out.metadata());
+    std::string text;
+    try {
+      other.load(in);
+    } catch (const Error& error) {
+      text = error.what();
+    }
+    CHECK(other.updates() == (text.empty() ? updates : 0));
+    for (const auto& item : other.state_dict()) CHECK(item.value().eq(9).all().item<bool>() == text.empty());
+    return text;
+  };
+  const auto nothing = [](OrderedDict<std::string, Tensor>&) {};
+  {
+    const NoGradGuard no_grad;
+    for (const auto& item : net->state_dict()) Tensor(item.value()).fill_(3);
+  }
+  CHECK(refused(nothing, 0) == "");
+  CHECK(refused(nothing, 7) == "");
+  CHECK(refused(nothing, -1).find("ExponentialMovingAverage.load: -1 updates") == 0);
+  CHECK(refused([](auto& t) { t.erase("1.bias"); }, 1)
+            .find("ExponentialMovingAverage.load: 6 tensors were saved, but the module has 7") == 0);
+  CHECK(refused([](auto& t) { t.insert("more", ones({1})); }, 1)
+            .find("ExponentialMovingAverage.load: 8 tensors were saved, but the module has 7") == 0);
+  CHECK(refused([](auto& t) { t.erase("1.bias"), t.insert("1.bios", ones({2})); }, 1) ==
+        "ExponentialMovingAverage.load: 1.bias is missing");
+  CHECK(refused([](auto& t) { t["1.num_batches_tracked"] = zeros({1}, TensorOptions(kLong)); }, 1)
+            .find("ExponentialMovingAverage.load: 1.num_batches_tracked differs") == 0);
+  CHECK(refused([](auto& t) { t["1.bias"] = zeros({2}, kDouble); }, 1).find("1.bias differs") != std::string::npos);
+  // Inside, the module has the averages, buffers too; outside, its own values.
+  {
+    const NoGradGuard no_grad;
+    for (const auto& item : net->state_dict()) Tensor(item.value()).fill_(3);
+    average.update();
+    for (const auto& item : net->state_dict()) Tensor(item.value()).fill_(8);
+  }
+  {
+    const auto use = average.use();
+    for (const auto& item : net->state_dict()) CHECK(item.value().equal(average.state_dict()[item.key()]));
+    CHECK(net->state_dict()["1.num_batches_tracked"].item<int64_t>() == 3);
+  }
+  for (const auto& item : net->state_dict()) CHECK(item.value().eq(8).all().item<bool>());
+  average.update();
+  CHECK(average.updates() == 3);
 }

@@ -325,6 +325,58 @@ TEST_CASE("packing and padding") {
   CHECK_THROWS_WITH_AS(nn::GRU(2, 3)->forward_with_packed_input(broken), doctest::Contains("batch_sizes"), Error);
 }
 
+TEST_CASE("packed sequences in any order, of any dtype of lengths, batch first or not") {
+  const Tensor x = arange(24, kFloat).view({4, 3, 2});  // [T, N, F]
+  const std::vector<int64_t> lengths{2, 4, 3};
+  for (const bool batch_first : {false, true})
+    for (const ScalarType type : {kLong, kInt, kFloat}) {
+      const Tensor input = batch_first ? x.transpose(0, 1) : x;
+      const PackedSequence packed =
+          rnn::pack_padded_sequence(input, tensor(lengths, kLong).to(type), batch_first, false);
+      CHECK(equal(packed.batch_sizes(), tensor(std::vector<int64_t>{3, 3, 2, 1}, kLong)));
+      CHECK(equal(packed.sorted_indices(), tensor(std::vector<int64_t>{1, 2, 0}, kLong)));
+      CHECK(equal(packed.unsorted_indices(), tensor(std::vector<int64_t>{2, 0, 1}, kLong)));
+      CHECK(equal(packed.data().narrow(0, 0, 3), stack({x[0][1], x[0][2], x[0][0]})));
+      for (const bool out_first : {false, true}) {
+        const auto [padded, found] = rnn::pad_packed_sequence(packed, out_first, 7);
+        CHECK(equal(found, tensor(lengths, kLong)));
+        const Tensor rows = out_first ? padded : padded.transpose(0, 1);
+        CHECK(rows.sizes() == IntArrayRef({3, 4, 2}));
+        for (int64_t n = 0; n < 3; ++n) {
+          const int64_t length = lengths[static_cast<std::size_t>(n)];
+          CHECK(equal(rows[n].slice(0, 0, length), x.select(1, n).slice(0, 0, length)));
+          CHECK(rows[n].slice(0, length).eq(7).all().item<bool>());
+        }
+      }
+      CHECK(std::get<0>(rnn::pad_packed_sequence(packed, true)).slice(1, 2)[0].eq(0).all().item<bool>());
+      CHECK(std::get<0>(rnn::pad_packed_sequence(packed, true, 0, 4)).size(1) == 4);
+      for (const int64_t total : {-1, 0, 3})
+        CHECK_THROWS_WITH_AS(
+            rnn::pad_packed_sequence(packed, true, 0, total),
+            concat("Expected total_length to be at least the length of the longest sequence in input, 4, "
+                   "but got ",
+                   total)
+                .c_str(),
+            Error);
+    }
+  for (const Tensor& wrong : {zeros({3}), zeros({})})
+    CHECK_THROWS_WITH_AS(
+        rnn::pack_padded_sequence(wrong, tensor(lengths, kLong)),
+        doctest::Contains("pack_padded_sequence: expected a padded batch of at least 2 dimensions, got"), Error);
+  const std::vector<Tensor> sequences{x.select(1, 0).slice(0, 0, 2), x.select(1, 1), x.select(1, 2).slice(0, 0, 3)};
+  const PackedSequence listed = rnn::pack_sequence(sequences, false);
+  CHECK(equal(listed.data(), rnn::pack_padded_sequence(x, tensor(lengths, kLong), false, false).data()));
+  CHECK_THROWS_AS(rnn::pack_sequence(sequences), Error);
+  CHECK_FALSE(rnn::invert_permutation(Tensor()).defined());
+  const PackedSequence moved = listed.to(TensorOptions(kDouble));
+  CHECK(equal(moved.sorted_indices(), listed.sorted_indices()));
+  CHECK(moved.data().dtype() == kDouble);
+  CHECK(listed.to(TensorOptions(kFloat)).data().is_same(listed.data()));
+  CHECK(equal(PackedSequence(listed.data(), listed.batch_sizes(), listed.sorted_indices()).unsorted_indices(),
+              listed.unsorted_indices()));
+  CHECK_FALSE(PackedSequence(listed.data(), listed.batch_sizes()).unsorted_indices().defined());
+}
+
 TEST_CASE("errors of recurrent layers") {
   nn::LSTM layer(3, 2);
   const Tensor x = zeros({4, 2, 3});
