@@ -274,3 +274,38 @@ TEST_CASE("on the CPU: a step runs uncaptured with tensors on another device, an
   CHECK_FALSE(step.captured());
   CHECK(step.message() == told(concat("the step has parameters that are not on ", here)) + kUncaptured);
 }
+
+TEST_CASE("on the CPU: gradients that were undefined when a step was recorded stay so, also if a replay fails") {
+  struct Side {
+    Tensor w = ones({3}).requires_grad_();
+    optim::SGD optimizer{{w}, optim::SGDOptions(0.1)};
+    Tensor step(const Tensor& x) {
+      (w * w * x).sum().backward();
+      optimizer.step();
+      optimizer.zero_grad();
+      return w.detach().clone();
+    }
+    void momentum() { static_cast<optim::SGDOptions&>(optimizer.param_groups()[0].options()).momentum(0.9); }
+  };
+  const Tensor x = full({3}, 0.5);
+  Side eager, recorded;
+  CapturedStep step([&](const Tensor& t) { return recorded.step(t); }, {&recorded.optimizer}, {.warm_up = 1});
+  const auto same = [&] { CHECK(testing::identical(step(x)[0], eager.step(x))); };
+  for (int i = 0; i < 3; ++i) same();
+  CHECK(step.captured());
+  CHECK_FALSE(recorded.w.grad().defined());
+  for (Side* side : {&eager, &recorded}) side->w.mutable_grad() = ones({3});
+  same();
+  CHECK_FALSE(step.captured());
+  CHECK(step.message() ==
+        told("the gradient of parameter 0 is defined but was undefined when the step was recorded: the "
+             "step runs uncaptured"));
+  same();
+  CHECK(step.captured());
+  for (Side* side : {&eager, &recorded}) side->momentum();
+  same();
+  CHECK_FALSE(step.captured());
+  CHECK(step.message().starts_with(told("the step cannot be replayed: ")));
+  CHECK_FALSE(recorded.w.grad().defined());
+  same();
+}
