@@ -434,19 +434,23 @@ TEST_CASE("optimizer state that the recorded step would create") {
   CHECK(optimizer.state().size() == 1);  // the failed recording's state is gone, and the step was not repeated
 }
 
-TEST_CASE("a tensor that the function keeps beside its result follows every replay") {
+TEST_CASE("a tensor that the function keeps beside its result follows every replay, and the result outlives both") {
   if (!has_step_device()) return;
-  Tensor kept;
-  CapturedStep step([&](const Tensor& x) {
-    kept = x * 2;
-    return kept;
-  });
-  for (int i = 1; i <= 6; ++i) {
-    const Tensor out = step(full({100}, static_cast<float>(i)).to(kDevice))[0];
-    CHECK(testing::identical(out.cpu(), full({100}, 2.0f * static_cast<float>(i))));
-    CHECK(testing::identical(kept.cpu(), out.cpu()));
+  Tensor kept, out;
+  {
+    CapturedStep step([&](const Tensor& x) {
+      kept = x * 2;
+      return kept;
+    });
+    for (int i = 1; i <= 6; ++i) {
+      out = step(full({100}, static_cast<float>(i)).to(kDevice))[0];
+      CHECK(testing::identical(out.cpu(), full({100}, 2.0f * static_cast<float>(i))));
+      CHECK(testing::identical(kept.cpu(), out.cpu()));
+    }
+    CHECK(step.captured());
   }
-  CHECK(step.captured());
+  kept = Tensor();
+  CHECK(testing::identical(out.cpu(), full({100}, 12.0f)));
 }
 
 TEST_CASE("destroying the step frees its memory") {
