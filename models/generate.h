@@ -48,8 +48,8 @@ std::vector<std::vector<int64_t>> generate(const GPT2LMHeadModel& model,
 int64_t sample_token(const Tensor& logits, const GenerateOptions& options, double uniform);
 
 namespace detail {
-/// sample_token() for logits [N, vocab_size] where they are: nothing is read on the host. `best` [N] are the largest ones,
-/// `tokens` theirs, `uniform` [N] the numbers, float64. NaN is not looked for.
+/// sample_token() for logits [N, vocab_size] where they are: nothing is read on the host. `best` [N] are the largest
+/// ones, `tokens` [N] theirs, `uniform` [N] the numbers, float64. NaN is not looked for.
 Tensor sample_tokens(const Tensor& logits, const Tensor& best, const Tensor& tokens, const GenerateOptions& options,
                      const Tensor& uniform);
 }  // namespace detail

@@ -588,7 +588,7 @@ TEST_CASE("gradcheck names what differs, and compares within its tolerances") {
   };
   const TensorFn product = [](const Tensors& x) { return Tensors{x[0].detach() * 2, x.back() * x[1]}; };
   CHECK_EQ(message(product, {ones({3}, kDouble), a, Tensor(), b}), "");
-  // Output 1's gradient with respect to the third element of the input behind an undefined one and one without gradient.
+  // The inputs before the wrong one are undefined and without gradient.
   const TensorFn wrong = [](const Tensors& x) {
     const Tensor y = scaled(x[2], 3, 3);
     return Tensors{y, cat({y.narrow(0, 0, 1), scaled(y.narrow(0, 1, 1), 1, 2)})};
