@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <functional>
 #include <sstream>
 
 #include "model_builder.h"
@@ -371,6 +372,400 @@ TEST_CASE("nn::fuse finds products with a bias, attention, gelu and gates") {
   CHECK(node_count(model) == 5);  // Linear, Gelu, Transpose, Attention, Swish
   const auto after = model->forward(std::vector<IValue>{x});
   for (std::size_t i = 0; i < 2; ++i) CHECK(allclose(after[i].toTensor(), before[i].toTensor(), 1e-5, 1e-5));
+}
+
+TEST_CASE("nn::fuse leaves alone what only resembles a pattern") {
+  manual_seed(6);
+  struct Near {
+    std::string what;
+    std::function<void(ModelBuilder&)> build;  // computes y of x [2, 4, 4]
+    int64_t version = 17;
+  };
+  const auto number = [](ModelBuilder& m, const std::string& name, float value) {
+    attribute(m.node("Constant", {}, {name}), "value_float", ::onnx::AttributeProto::FLOAT).set_f(value);
+  };
+  const auto weights = [](ModelBuilder& m) {
+    m.floats("w", {4, 4}, {1, 2, 0, 1, 0, 1, 1, 2, 1, 0, 1, 0, 2, 1, 0, 1}).floats("b", {4}, {1, 2, 3, 4});
+  };
+  // gelu(x) but for one number, or with tanh.
+  const auto gelu = [&](float root, float plus, float half) {
+    return [=](ModelBuilder& m) {
+      number(m, "root", root);
+      number(m, "plus", plus);
+      number(m, "half", half);
+      m.node("Div", {"x", "root"}, {"g1"});
+      m.node("Erf", {"g1"}, {"g2"});
+      m.node("Add", {"g2", "plus"}, {"g3"});
+      m.node("Mul", {"x", "g3"}, {"g4"});
+      m.node("Mul", {"g4", "half"}, {"y"});
+    };
+  };
+  const auto tanh_gelu = [&](float scale, float cube, float power, const std::string& summed) {
+    return [=](ModelBuilder& m) {
+      number(m, "scale", scale);
+      number(m, "cube", cube);
+      number(m, "power", power);
+      number(m, "one", 1);
+      number(m, "half", 0.5f);
+      m.node("Pow", {"x", "power"}, {"p"});
+      m.node("Mul", {"p", "cube"}, {"q"});
+      m.node("Neg", {"x"}, {"other"});
+      m.node("Add", {summed, "q"}, {"s"});
+      m.node("Mul", {"s", "scale"}, {"t"});
+      m.node("Tanh", {"t"}, {"g2"});
+      m.node("Add", {"g2", "one"}, {"g3"});
+      m.node("Mul", {"x", "g3"}, {"g4"});
+      m.node("Mul", {"g4", "half"}, {"g5"});
+      m.node("Add", {"g5", "other"}, {"y"});
+    };
+  };
+  const float root2 = 1.41421356f, tanh_scale = 0.79788456f, cubed = 0.044715f;
+  const auto attention = [](int64_t axis, bool turned, bool twice) {
+    return [=](ModelBuilder& m) {
+      m.node("MatMul", {"x", "x"}, {"s"});
+      set(m.node("Softmax", {"s"}, {"p"}), "axis", axis);
+      m.node("MatMul", turned ? std::vector<std::string>{"x", "p"} : std::vector<std::string>{"p", "x"}, {"o"});
+      m.node("Add", {"o", twice ? "p" : "x"}, {"y"});
+    };
+  };
+  const std::vector<Near> cases = {
+      {"a computed matrix",
+       [&](ModelBuilder& m) {
+         weights(m);
+         m.node("Neg", {"x"}, {"n"});
+         m.node("MatMul", {"x", "n"}, {"p"});
+         m.node("Add", {"p", "b"}, {"y"});
+       }},
+      {"a computed bias",
+       [&](ModelBuilder& m) {
+         weights(m);
+         m.node("Neg", {"x"}, {"n"});
+         m.node("MatMul", {"x", "w"}, {"p"});
+         m.node("Add", {"p", "n"}, {"y"});
+       }},
+      {"a bias of rows",
+       [&](ModelBuilder& m) {
+         weights(m);
+         m.floats("rows", {4, 1}, {1, 2, 3, 4});
+         m.node("MatMul", {"x", "w"}, {"p"});
+         m.node("Add", {"p", "rows"}, {"y"});
+       }},
+      {"one number as a bias",
+       [&](ModelBuilder& m) {
+         weights(m);
+         m.floats("single", {1}, {3});
+         m.node("MatMul", {"x", "w"}, {"p"});
+         m.node("Add", {"p", "single"}, {"y"});
+       }},
+      {"a product that is read twice",
+       [&](ModelBuilder& m) {
+         weights(m);
+         m.node("MatMul", {"x", "w"}, {"p"});
+         m.node("Add", {"p", "b"}, {"h"});
+         m.node("Mul", {"h", "p"}, {"y"});
+       }},
+      {"another root", gelu(1.5f, 1, 0.5f)},
+      {"another summand", gelu(root2, 1.5f, 0.5f)},
+      {"another factor", gelu(root2, 1, 0.25f)},
+      {"another scale of tanh", tanh_gelu(0.75f, cubed, 3, "x")},
+      {"another factor of the cube", tanh_gelu(tanh_scale, 0.05f, 3, "x")},
+      {"a square", tanh_gelu(tanh_scale, cubed, 2, "x")},
+      {"another summand of the cube", tanh_gelu(tanh_scale, cubed, 3, "other")},
+      {"a gate of another value",
+       [](ModelBuilder& m) {
+         m.node("Neg", {"x"}, {"n"});
+         m.node("Sigmoid", {"x"}, {"s"});
+         m.node("Mul", {"s", "n"}, {"y"});
+       }},
+      {"a hard gate of another slope",
+       [](ModelBuilder& m) {
+         m.node("HardSigmoid", {"x"}, {"s"});
+         m.node("Mul", {"s", "x"}, {"y"});
+       }},
+      {"softmax of columns", attention(1, false, false)},
+      {"softmax on the other side", attention(-1, true, false)},
+      {"weights that are read twice", attention(-1, false, true)},
+  };
+  const Tensor x = randn({2, 4, 4});
+  for (const Near& each : cases) {
+    CAPTURE(each.what);
+    ModelBuilder m(each.version);
+    m.input("x", Elements::FLOAT, {"2", "4", "4"}).output("y");
+    each.build(m);
+    Model model = m.load();
+    const std::size_t nodes = node_count(model);
+    const Tensor before = model(x);
+    nn::fuse(model);
+    CHECK(node_count(model) == nodes);
+    CHECK(equal(model(x), before));
+  }
+  // The same with the right numbers.
+  for (const auto& [build, left] : std::vector<std::pair<std::function<void(ModelBuilder&)>, std::size_t>>{
+           {gelu(root2, 1, 0.5f), 1}, {tanh_gelu(tanh_scale, cubed, 3, "x"), 3}, {attention(-1, false, false), 2}}) {
+    ModelBuilder m;
+    m.input("x", Elements::FLOAT, {"2", "4", "4"}).output("y");
+    build(m);
+    Model model = m.load();
+    const Tensor before = model(x);
+    nn::fuse(model);
+    CHECK(node_count(model) == left);
+    CHECK(allclose(model(x), before, 1e-4, 1e-4));
+  }
+}
+
+TEST_CASE("a normalisation behind a sum is not folded into the convolution") {
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N", "1", "4", "4"}).output("y").floats("w", {1, 1, 1, 1}, {2}).floats("wb", {1}, {1});
+  for (const auto& [name, value] : std::vector<std::pair<std::string, float>>{{"g", 2}, {"b", 3}, {"m", 1}, {"v", 4}})
+    m.floats(name, {1}, {value});
+  m.node("Conv", {"x", "w", "wb"}, {"c"});
+  m.node("Add", {"c", "x"}, {"s"});
+  m.node("BatchNormalization", {"s", "g", "b", "m", "v"}, {"y"});
+  Model model = m.load();
+  const Tensor x = randn({2, 1, 4, 4}), before = model(x);
+  CHECK(allclose(before, (x * 3 + 1 - 1) * 2 / std::sqrt(4 + 1e-5) + 3, 1e-4, 1e-4));
+  nn::fuse(model);
+  CHECK(allclose(model(x), before, 1e-5, 1e-5));
+}
+
+TEST_CASE("attributes of old files do not say their type") {
+  using Type = ::onnx::AttributeProto;
+  const auto constant = [](const std::string& attribute_name, const std::function<void(Type&)>& fill) {
+    ModelBuilder m;
+    m.input("x", Elements::FLOAT, {"N"}).output("y");
+    fill(attribute(m.node("Constant", {}, {"y"}), attribute_name, Type::UNDEFINED));
+    m.node("Relu", {"x"}, {"unused"});
+    return m.load()->forward(std::vector<IValue>{ones({1})})[0].toTensor();
+  };
+  CHECK(equal(constant("value_int", [](Type& a) { a.set_i(3); }), full({}, 3, kLong)));
+  CHECK(equal(constant("value_float", [](Type& a) { a.set_f(0.5f); }), full({}, 0.5f)));
+  CHECK(equal(constant("value_ints",
+                       [](Type& a) {
+                         a.add_ints(3);
+                         a.add_ints(4);
+                       }),
+              tensor({3, 4}, kLong)));
+  CHECK(equal(constant("value_floats", [](Type& a) { a.add_floats(0.5f); }), tensor({0.5f})));
+  CHECK(equal(constant("value",
+                       [](Type& a) {
+                         a.mutable_t()->set_data_type(Elements::FLOAT);
+                         a.mutable_t()->add_float_data(2);
+                       }),
+              full({}, 2.0f)));
+  CHECK(has(error_of([&] { constant("value_string", [](Type& a) { a.set_s("text"); }); }), "has no number or tensor"));
+  CHECK(has(error_of([&] { constant("value_strings", [](Type& a) { a.add_strings("text"); }); }),
+            "has no number or tensor"));
+  CHECK(has(error_of([&] { constant("value", [](Type& a) { a.mutable_g()->set_name("g"); }); }),
+            "has a graph as its value"));
+}
+
+TEST_CASE("loops, scans and maps over sequences") {
+  const Tensor x = tensor({1.f, 2.f, 3.f, 4.f, 5.f, 6.f}).view({2, 3});
+  // Doubles v while it is below 10, and keeps all of them.
+  const auto loop = [](bool trips, bool condition) {
+    ModelBuilder m;
+    m.input("n", Elements::INT64, {})
+        .input("go", Elements::BOOL, {})
+        .input("v", Elements::FLOAT, {})
+        .output("last")
+        .output("all");
+    auto& node = m.node("Loop", {trips ? "n" : "", condition ? "go" : "", "v"}, {"last", "all"});
+    GraphBuilder body(attribute(node, "body", ::onnx::AttributeProto::GRAPH).mutable_g());
+    body.input("i", Elements::INT64, {}).input("c", Elements::BOOL, {}).input("a", Elements::FLOAT, {});
+    body.floats("limit", {}, {10});
+    body.node("Add", {"a", "a"}, {"b"});
+    body.node("Less", {"b", "limit"}, {"more"});
+    body.node("Identity", {"b"}, {"scanned"});
+    body.output("more").output("b").output("scanned");
+    return m.load();
+  };
+  const auto values = [&](bool trips, bool condition, int64_t n, bool go) {
+    const auto out =
+        loop(trips, condition)->forward(std::vector<IValue>{full({}, n, kLong), full({}, go, kBool), full({}, 1.f)});
+    return std::pair(out[0].toTensor().item<float>(), out[1].toTensor().numel());
+  };
+  CHECK(values(true, false, 5, true) == std::pair(32.f, int64_t{5}));
+  CHECK(values(true, false, 1, true) == std::pair(2.f, int64_t{1}));
+  CHECK(values(true, true, 5, true) == std::pair(16.f, int64_t{4}));
+  CHECK(values(true, true, 2, true) == std::pair(4.f, int64_t{2}));
+  CHECK(values(false, true, 0, true) == std::pair(16.f, int64_t{4}));
+  CHECK(values(true, true, 5, false) == std::pair(1.f, int64_t{0}));
+  CHECK(values(true, false, 0, true) == std::pair(1.f, int64_t{0}));
+  CHECK(has(error_of([&] { values(false, false, 0, true); }),
+            "a loop with neither a trip count nor a condition does not end"));
+
+  for (const bool listed : {false, true}) {  // bodies may declare the counter as [1]
+    const std::vector<std::string> sizes = listed ? std::vector<std::string>{"1"} : std::vector<std::string>();
+    ModelBuilder m;
+    m.input("n", Elements::INT64, {}).input("v", Elements::INT64, sizes).output("last");
+    auto& node = m.node("Loop", {"n", "", "v"}, {"last"});
+    GraphBuilder body(attribute(node, "body", ::onnx::AttributeProto::GRAPH).mutable_g());
+    body.input("i", Elements::INT64, sizes).input("c", Elements::BOOL, sizes).input("a", Elements::INT64, sizes);
+    body.node("Add", {"a", "i"}, {"b"});
+    body.output("c").output("b");
+    const Tensor start = listed ? zeros({1}, kLong) : zeros({}, kLong);
+    const Tensor sum = m.load()->forward(std::vector<IValue>{full({}, 4, kLong), start})[0].toTensor();
+    CHECK(sum.sizes() == start.sizes());
+    CHECK(sum.item<int64_t>() == 6);
+  }
+
+  // Running sums of columns, from either side.
+  const auto scan = [](const std::vector<std::pair<std::string, std::vector<int64_t>>>& lists, int64_t count = 1) {
+    ModelBuilder m;
+    m.input("s", Elements::FLOAT, {"N"}).input("x", Elements::FLOAT, {"N", "M"}).output("last").output("all");
+    auto& node = m.node("Scan", {"s", "x"}, {"last", "all"});
+    set(node, "num_scan_inputs", count);
+    for (const auto& [name, list] : lists) set(node, name, list);
+    GraphBuilder body(attribute(node, "body", ::onnx::AttributeProto::GRAPH).mutable_g());
+    body.input("a", Elements::FLOAT, {"N"}).input("b", Elements::FLOAT, {"N"});
+    body.node("Add", {"a", "b"}, {"c"});
+    body.node("Identity", {"c"}, {"d"});
+    body.output("c").output("d");
+    return m.load();
+  };
+  const auto scanned = [&](Model model, const Tensor& start) {
+    const auto out = model->forward(std::vector<IValue>{start, x});
+    return std::pair(out[0].toTensor(), out[1].toTensor());
+  };
+  const auto rows = scanned(scan({}), zeros({3}));
+  CHECK(equal(rows.first, x.sum(0)));
+  CHECK(equal(rows.second, x.cumsum(0)));
+  const auto columns = scanned(scan({{"scan_input_axes", {1}}, {"scan_output_axes", {-1}}}), zeros({2}));
+  CHECK(equal(columns.second, x.cumsum(1)));
+  const auto back = scanned(scan({{"scan_input_directions", {1}}, {"scan_output_directions", {1}}}), zeros({3}));
+  CHECK(equal(back.second, x.flip({0}).cumsum(0).flip({0})));
+  CHECK(equal(scanned(scan({{"scan_input_directions", {1}}}), zeros({3})).second, x.flip({0}).cumsum(0)));
+  CHECK(has(error_of([&] {
+              scanned(scan({{"scan_input_axes", {0, 1}}}), zeros({3}));
+            }),
+            "scan_input_axes must have 1 numbers, it has 2"));
+  CHECK(has(error_of([&] {
+              scanned(scan({{"scan_output_axes", {0, 1}}}), zeros({3}));
+            }),
+            "scan_output_axes must have 1 numbers, it has 2"));
+  CHECK(has(error_of([&] {
+              scanned(scan({{"scan_input_axes", {2}}}), zeros({3}));
+            }),
+            "axis 2 is out of range for 2 dimensions"));
+  CHECK(has(error_of([&] { scanned(scan({}, 3), zeros({3})); }), "num_scan_inputs 3 is out of range for 2 inputs"));
+  CHECK(has(error_of([&] { scanned(scan({}, 0), zeros({3})); }), "num_scan_inputs 0 is out of range for 2 inputs"));
+
+  ModelBuilder m;
+  m.input("x", Elements::FLOAT, {"N", "M"}).input("y", Elements::FLOAT, {"M"}).output("z").output("w");
+  m.node("SplitToSequence", {"x"}, {"parts"});
+  auto& node = m.node("SequenceMap", {"parts", "y"}, {"z", "w"});
+  GraphBuilder body(attribute(node, "body", ::onnx::AttributeProto::GRAPH).mutable_g());
+  body.input("a", Elements::FLOAT, {"1", "M"}).input("b", Elements::FLOAT, {"M"});
+  body.node("Mul", {"a", "b"}, {"c"});
+  body.node("Neg", {"a"}, {"d"});
+  body.output("c").output("d");
+  const Tensor y = tensor({1.f, 10.f, 100.f});
+  const auto mapped = m.load()->forward(std::vector<IValue>{x, y});
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(equal(mapped[0].toTensorVector()[i], x.narrow(0, static_cast<int64_t>(i), 1) * y));
+    CHECK(equal(mapped[1].toTensorVector()[i], -x.narrow(0, static_cast<int64_t>(i), 1)));
+  }
+}
+
+TEST_CASE("tensors of every dtype, as bytes and as numbers, and sparse ones") {
+  const auto constant = [](const std::function<void(Elements&)>& fill) {
+    ModelBuilder m;
+    m.input("x", Elements::FLOAT, {"N"}).output("y");
+    auto& node = m.node("Constant", {}, {"y"});
+    fill(*attribute(node, "value", ::onnx::AttributeProto::TENSOR).mutable_t());
+    m.node("Relu", {"x"}, {"unused"});
+    return m.load()->forward(std::vector<IValue>{ones({1})})[0].toTensor();
+  };
+  const auto of = [](int type, const std::vector<int64_t>& sizes, const std::string& bytes) {
+    return [=](Elements& t) {
+      t.set_data_type(type);
+      for (const int64_t size : sizes) t.add_dims(size);
+      t.set_raw_data(bytes);
+    };
+  };
+  const std::vector<std::pair<int, ScalarType>> types = {
+      {Elements::FLOAT, kFloat},   {Elements::UINT8, kByte},       {Elements::INT8, kChar}, {Elements::INT16, kShort},
+      {Elements::INT32, kInt},     {Elements::INT64, kLong},       {Elements::BOOL, kBool}, {Elements::FLOAT16, kHalf},
+      {Elements::DOUBLE, kDouble}, {Elements::BFLOAT16, kBFloat16}};
+  for (const auto& [type, dtype] : types) {
+    const Tensor wanted = tensor({1.f, 0.f, 3.f}).to(dtype);
+    CAPTURE(wanted);
+    const std::string bytes(static_cast<const char*>(wanted.data_ptr()), wanted.nbytes());
+    CHECK(equal(constant(of(type, {3}, bytes)), wanted));
+    CHECK(has(error_of([&, type = type] { constant(of(type, {4}, bytes)); }),
+              concat("its data have ", bytes.size(), " bytes, expected ", bytes.size() / 3 * 4)));
+    const auto numbers = [&, type = type, dtype = dtype](Elements& t) {
+      t.set_data_type(type);
+      t.add_dims(3);
+      for (int64_t i = 0; i < 3; ++i) {
+        if (dtype == kFloat)
+          t.add_float_data(wanted[i].item<float>());
+        else if (dtype == kDouble)
+          t.add_double_data(wanted[i].item<double>());
+        else if (dtype == kLong)
+          t.add_int64_data(wanted[i].item<int64_t>());
+        else if (isReducedFloatingType(dtype))
+          t.add_int32_data(static_cast<const uint16_t*>(wanted.data_ptr())[i]);
+        else
+          t.add_int32_data(static_cast<int32_t>(wanted[i].item<double>()));
+      }
+    };
+    CHECK(equal(constant(numbers), wanted));
+    CHECK(has(error_of([&] {
+                constant([&](Elements& t) {
+                  numbers(t);
+                  t.set_dims(0, 2);
+                });
+              }),
+              "it has 3 numbers, expected 2"));
+  }
+  CHECK(constant(of(Elements::FLOAT, {0, 3}, "")).sizes() == IntArrayRef({0, 3}));
+  CHECK(equal(constant(of(Elements::BOOL, {2}, std::string("\2\0", 2))), tensor({true, false})));
+  CHECK(equal(view_as_real(constant(of(Elements::COMPLEX64, {1}, std::string("\0\0\x80\x3f\0\0\0\x40", 8)))),
+              tensor({1.f, 2.f}).view({1, 2})));
+  for (const int type : std::vector<int>{Elements::UINT16, Elements::STRING, 23, 26})
+    CHECK(has(error_of([&] { constant(of(type, {1}, "ab")); }), "Tandem has no dtype "));
+  CHECK(has(error_of([&] { constant(of(99, {1}, "ab")); }), "Tandem has no dtype number 99"));
+  CHECK(has(error_of([&] { constant(of(Elements::FLOAT, std::vector<int64_t>(65, 1), "abcd")); }),
+            "dimensions, more than"));
+
+  const auto sparse = [](const std::vector<int64_t>& sizes, const std::vector<int64_t>& at, int64_t columns,
+                         int64_t count = 2) {
+    ModelBuilder m;
+    m.input("x", Elements::FLOAT, {"N"}).output("y");
+    auto& node = m.node("Constant", {}, {"y"});
+    auto* t = attribute(node, "sparse_value", ::onnx::AttributeProto::SPARSE_TENSOR).mutable_sparse_tensor();
+    for (const int64_t size : sizes) t->add_dims(size);
+    t->mutable_values()->set_data_type(Elements::FLOAT);
+    t->mutable_values()->add_dims(count);
+    for (int64_t i = 0; i < count; ++i) t->mutable_values()->add_float_data(static_cast<float>(i + 1));
+    t->mutable_indices()->set_data_type(Elements::INT64);
+    t->mutable_indices()->add_dims(columns == 0 ? static_cast<int64_t>(at.size())
+                                                : static_cast<int64_t>(at.size()) / columns);
+    if (columns > 0) t->mutable_indices()->add_dims(columns);
+    for (const int64_t each : at) t->mutable_indices()->add_int64_data(each);
+    m.node("Relu", {"x"}, {"unused"});
+    return m.load()->forward(std::vector<IValue>{ones({1})})[0].toTensor();
+  };
+  const Tensor dense = tensor({0.f, 1.f, 0.f, 0.f, 0.f, 2.f}).view({2, 3});
+  CHECK(equal(sparse({2, 3}, {1, 5}, 0), dense));
+  CHECK(equal(sparse({2, 3}, {0, 1, 1, 2}, 2), dense));
+  CHECK(equal(sparse({2, 3}, {}, 0, 0), zeros({2, 3})));
+  for (const auto& [at, columns, count] :
+       std::vector<std::tuple<std::vector<int64_t>, int64_t, int64_t>>{{{1, 6}, 0, 2},
+                                                                       {{-1, 5}, 0, 2},
+                                                                       {{1, 5}, 0, 1},
+                                                                       {{1}, 0, 2},
+                                                                       {{0, 1, 1, 3}, 2, 2},
+                                                                       {{0, 1, 2, 0}, 2, 2},
+                                                                       {{0, -1, 1, 2}, 2, 2},
+                                                                       {{-1, 1, 1, 2}, 2, 2},
+                                                                       {{0, 1, 0, 1, 2, 0}, 3, 2}})
+    CHECK(has(error_of([&, at = at, columns = columns, count = count] {
+                sparse({2, 3}, at, columns, count);
+              }),
+              "is not valid"));
+  CHECK(has(error_of([&] { sparse({2, -3}, {1, 5}, 0); }), "is not valid"));
 }
 
 TEST_CASE("control flow reads values of the graph around it") {
