@@ -85,12 +85,13 @@ TEST_CASE("every text of a recipe is one of a list") {
       {"optimizer", &Recipe::optimizer}, {"schedule", &Recipe::schedule}, {"init", &Recipe::init},
       {"augment", &Recipe::augment},     {"keep", &Recipe::keep},         {"decay", &Recipe::decay},
       {"precision", &Recipe::precision}};
-  for (const auto& [name, field] : fields) {
+  for (const auto& each : fields) {
+    const std::string& name = each.first;
+    std::string Recipe::*const field = each.second;
     CAPTURE(name);
     for (const std::string& value : recipe_values(name))
-      CHECK(complaint_about([&, field = field](Recipe& r) { r.*field = value; }) == "");
-    CHECK(complaint_about([field = field](Recipe& r) { r.*field = "mine"; }).find("--" + name + " mine: expected ") ==
-          0);
+      CHECK(complaint_about([&](Recipe& r) { r.*field = value; }) == "");
+    CHECK(complaint_about([field](Recipe& r) { r.*field = "mine"; }).find("--" + name + " mine: expected ") == 0);
   }
   CHECK(complaint_about([](Recipe& r) { r.keep = "bst"; }) ==
         "--keep bst: expected last, best or all; did you mean best?");

@@ -482,9 +482,10 @@ TEST_CASE("the memory of a process that has a slice") {
       described_bytes({{"", 2 * mib, true}, {"a", 4 * mib, true}}, 1, 1, 0) ==
       "18.0 MiB of parameters, gradients and optimizer state, and 2.0 MiB of whole parameters in a step with values or "
       "gradients of up to three of 1 unit, each at most 4.0 MiB");
-  for (const auto& [shards, sums] : std::vector<std::pair<int64_t, const char*>>{
+  for (const auto& each : std::vector<std::pair<int64_t, const char*>>{
            {1, "8.0 MiB"}, {2, "8.0 MiB"}, {4, "8.0 MiB"}, {5, "16.0 MiB"}, {8, "16.0 MiB"}, {10, "24.0 MiB"}}) {
-    const std::string text = described_bytes({{"", 8 * mib, true}, {"", 8 * mib, false}}, 2, 0, shards);
-    CHECK_MESSAGE(text.ends_with(concat(" in a step, and ", sums, " of sums over shards")), shards, ": ", text);
+    const std::string text = described_bytes({{"", 8 * mib, true}, {"", 8 * mib, false}}, 2, 0, each.first);
+    CHECK_MESSAGE(text.ends_with(concat(" in a step, and ", each.second, " of sums over shards")), each.first, ": ",
+                  text);
   }
 }
