@@ -100,11 +100,11 @@ void cat(const Tensor& out, TensorList parts, int64_t dim) {
   for (std::size_t k = 0; k < d; ++k) rows *= out.sizes()[k];
   const auto dense = [](const Tensor& t) { return t.numel() != 0 && t.is_contiguous(); };
   uint64_t bits = static_cast<uint64_t>(rows > 1 ? pitch : 0) | reinterpret_cast<uintptr_t>(out.data_ptr());
-  for (const Tensor& part : parts)
-    if (dense(part))
-      bits |= static_cast<uint64_t>(part.sizes()[d] * step * item) | reinterpret_cast<uintptr_t>(part.data_ptr());
-  // Each part begins where the preceding ones end, so the sizes of non-contiguous parts count, too.
-  for (const Tensor& part : parts) bits |= static_cast<uint64_t>(part.sizes()[d] * step * item);
+  for (const Tensor& part : parts) {
+    // Each part begins where the preceding ones end, so the sizes of non-contiguous parts count, too.
+    bits |= static_cast<uint64_t>(part.sizes()[d] * step * item);
+    if (dense(part)) bits |= reinterpret_cast<uintptr_t>(part.data_ptr());
+  }
   Batches batches(c, pitch, cat_unit(bits));
   int64_t start = 0;
   for (const Tensor& part : parts) {
