@@ -20,7 +20,7 @@ struct Case {
   Sizes sizes;
   bool causal = false;
   double dropout = 0;
-  enum Mask { kNone, kPadding, kVisible, kNumbers, kFar } mask = kNone;
+  enum Mask { kNone, kPadding, kVisible, kNumbers, kFar, kPairs } mask = kNone;
   int64_t before = -1;  // behind a cache
 };
 
@@ -30,6 +30,11 @@ Tensor mask_of(const Case& c, ScalarType type) {
   // The keys of sequence n end after 3 n + 1.
   const Tensor padding = arange(s.keys) < (arange(s.batch) * 3 + 1).view({s.batch, 1, 1, 1});
   if (c.mask == Case::kPadding) return padding;
+  if (c.mask == Case::kPairs) {  // each query sees two keys, in a block of its own; no others are near in memory
+    const Tensor room = zeros({int64_t{1} << 20}, kBool), pairs = room.narrow(0, 0, s.queries * s.keys);
+    for (int64_t i = 0; i < s.queries; ++i) pairs.narrow(0, (i + 1) * s.keys - 5 - 30 * i, 2).fill_(true);
+    return pairs.view({1, 1, s.queries, s.keys});
+  }
   const Tensor numbers = sample({s.heads, s.queries, s.keys}, kFloat);
   const Tensor visible =
       (numbers > -0.5).logical_and(arange(s.queries).view({s.queries, 1}) != 1);  // query 1 sees none
@@ -98,6 +103,7 @@ TEST_CASE("attention on CUDA agrees with float64 on the CPU") {
       {"visible", {1, 2, 2, 20, 40, 64, 40}, false, 0, Case::kVisible},
       {"numbers", {2, 2, 2, 7, 33, 16, 32}, false, 0, Case::kNumbers},
       {"far numbers", {2, 2, 2, 7, 33, 16, 32}, false, 0, Case::kFar},
+      {"pairs of keys", {1, 1, 1, 3, 70, 16, 16}, false, 0, Case::kPairs},
       {"groups", {2, 6, 2, 40, 17, 16, 16}, true},
       {"dropout", {2, 2, 2, 19, 35, 16, 16}, false, 0.3},
       {"dropout, causal, groups", {1, 4, 2, 35, 36, 8, 8}, true, 0.5},

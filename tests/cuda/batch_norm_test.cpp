@@ -63,23 +63,29 @@ const std::vector<std::vector<int64_t>> kShapes = {
     {2500, 3, 4}, {20, 24, 49}, {1, 16, 49}, {3, 40, 196},  {1, 3, 4096}, {200, 64, 1}, {70, 24, 1},
     {2, 4100, 1}, {3, 700, 3},  {7, 1, 1},   {1, 1, 12345}, {0, 3, 5},    {3, 0, 5},    {3, 5, 0}};
 
+void check_example(const std::vector<int64_t>& sizes, ScalarType type, bool plain) {
+  const Example example(sizes, type, plain);
+  const auto a = example.run(kCPU), b = example.run(cuda0());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    INFO(std::string(name(type)), " ", sizes[0], " x ", sizes[1], " x ", sizes[2], " plain ", plain, " result ", i);
+    const bool of_input = i == 2 || i == 3 || i == 6;  // the others are sums, in float32 at least
+    const ScalarType computed = toOpMathType(type);
+    CHECK(near(b[i], a[i], of_input ? unless_strict(allowed(type)) : tolerance_of(computed) * (i < 2 ? 2 : 50)));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("batch normalisation agrees with the CPU") {
   if (!has_devices(1)) return;
   for (const ScalarType type : {kFloat, kDouble, kHalf, kBFloat16})
     for (const auto& sizes : kShapes)
-      for (const bool plain : {true, false}) {
-        const Example example(sizes, type, plain);
-        const auto a = example.run(kCPU), b = example.run(cuda0());
-        for (std::size_t i = 0; i < a.size(); ++i) {
-          INFO(std::string(name(type)), " ", sizes[0], " x ", sizes[1], " x ", sizes[2], " plain ", plain, " result ",
-               i);
-          const bool of_input = i == 2 || i == 3 || i == 6;  // the others are sums, in float32 at least
-          const ScalarType computed = toOpMathType(type);
-          CHECK(near(b[i], a[i], of_input ? unless_strict(allowed(type)) : tolerance_of(computed) * (i < 2 ? 2 : 50)));
-        }
-      }
+      for (const bool plain : {true, false}) check_example(sizes, type, plain);
+}
+
+TEST_CASE("batch normalisation of so many elements that threads have several rows") {
+  if (!has_devices(1)) return;
+  check_example({1401, 3, 330}, kDouble, false);  // five rows of two elements, for half of a GPU's 270,336 threads
 }
 
 TEST_CASE("the bits of batch normalisation are the same at any address and in every run") {

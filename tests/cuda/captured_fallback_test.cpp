@@ -69,6 +69,21 @@ bool ends_uncaptured(const std::string& message, const std::string& why) {
 
 }  // namespace
 
+TEST_CASE("a function that waits finds its inputs computed, and what follows finds its results") {
+  if (!has_step_device()) return;
+  std::vector<float> read;
+  CapturedStep step([&](const Tensor& x) {
+    read.push_back(x.sum().item<float>());
+    return x + 1;
+  });
+  for (int i = 0; i < 5; ++i) {
+    const Tensor x = full({1000}, i, TensorOptions(kDevice)) * 2;  // waits for nothing yet
+    const Tensor y = step(x)[0] * 3;
+    CHECK(read.back() == 2000 * static_cast<float>(i));
+    CHECK(testing::identical(y.cpu(), full({1000}, 3 * (2 * i + 1))));
+  }
+}
+
 TEST_CASE("a function that reads on the host") {
   if (!has_step_device()) return;
   int calls = 0;

@@ -147,18 +147,17 @@ TEST_CASE("replays queued far ahead use the numbers of their own step") {
   optim::SGD one(eager.parameters(), optim::SGDOptions(1)), two(recorded.parameters(), optim::SGDOptions(1));
   CapturedStep step([&](const Tensor& x, const Tensor& y) { return recorded.step(two, x, y); }, {&two});
   const Tensor x = on_device(randn({kSize})), y = on_device(ones({kSize}));
-  const Generator a(5), b(5);
-  for (int i = 0; i < 200; ++i) {  // nothing waits in between
-    const double lr = 0.001 * (i % 7);
-    one.param_groups()[0].options().set_lr(lr);
-    two.param_groups()[0].options().set_lr(lr);
-    {
-      const GeneratorGuard guard(a);
-      eager.step(one, x, y);
+  const auto run = [](optim::Optimizer& optimizer, auto&& one_step) {
+    const Generator random(5);
+    const GeneratorGuard guard(random);
+    for (int i = 0; i < 200; ++i) {  // nothing waits in between
+      optimizer.param_groups()[0].options().set_lr(0.001 * (i % 7));
+      one_step();
     }
-    const GeneratorGuard guard(b);
-    step(x, y);
-  }
+  };
+  run(one, [&] { eager.step(one, x, y); });
+  synchronize(kDevice);
+  run(two, [&] { step(x, y); });
   CHECK(testing::identical(recorded.w.detach().cpu(), eager.w.detach().cpu()));
 }
 

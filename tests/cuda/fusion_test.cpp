@@ -151,6 +151,72 @@ TEST_CASE("normalisation of batches waits for what follows it") {
       check_layers(type, format, type != kHalf, type != kBFloat16);
 }
 
+TEST_CASE("a call that nothing follows is the kernel that it is eagerly") {
+  if (!has_devices(1)) return;
+  std::size_t calls = 0;
+  const auto f = [&](const Tensors& x) {
+    Tensors out;
+    const auto alone = [&](const Tensor& y) {
+      out.push_back(y);
+      out.push_back(y.select(0, 0).argmax());  // reads it, so it waits no longer
+    };
+    alone(x[0].exp());
+    alone(leaky_relu(x[0], 0.3));
+    alone(x[0] - x[1]);
+    alone(x[0].sub(x[1], 3));
+    alone(2 / x[0]);
+    alone((x[0] > x[1]).to(kFloat));
+    alone(addcmul(x[0], x[1], x[2], 0.5));
+    alone(lerp(x[0], x[1], x[2]));
+    alone(where(x[3], x[0], x[1]));
+    alone(x[0].to(kDouble));
+    alone(full_like(x[0], 3));
+    for (const bool affine : {true, false})
+      alone(batch_norm(x[0], affine ? x[4] : Tensor(), affine ? x[5] : Tensor(), x[5], x[6], false, 0.1, 1e-3, false));
+    const Tensor in = x[0].detach().requires_grad_(), y = in.tanh();
+    alone(y.detach());
+    alone(autograd::grad({y}, {in}, {x[1]})[0]);
+    calls = out.size() / 2 + 1;  // a comparison and its conversion are two calls
+    return out;
+  };
+  const Tensor x = randn({5, 6}), y = randn({5, 6});
+  const Tensors inputs = on_device({x, y, rand({5, 6}), x > 0, randn({6}), randn({6}), rand({6}) + 0.5});
+  f(inputs);
+  check_fused(f, inputs, calls, calls - 1);
+}
+
+TEST_CASE("what waits with a normalisation goes on waiting if other kernels leave its memory alone") {
+  if (!has_devices(1)) return;
+  const Tensors inputs{randn({5, 6}), randn({6}).abs(), randn({6}).abs(), randn({5, 6, 2, 2}), randn({6, 6, 1, 1})};
+  const auto step = [](auto between) {
+    return [between](const Tensors& x) {
+      const NoGradGuard no_grad;
+      const Tensor weight = x[1].clone(), bias = x[2].clone();  // one kernel
+      static_cast<void>(x[0].sum());                            // ends the queue
+      const Tensor y = layer_norm(x[0], {6}, weight, bias);
+      const Tensor other = between(x, y, weight, bias);
+      return Tensors{y.relu(), other, weight, bias};
+    };
+  };
+  const int64_t bytes = inputs[0].numel() * 4, of_clones = 2 * 2 * 6 * 4;
+  // Reads what the normalisation reads.
+  const FusionCounts apart = check_fused(
+      step([](const Tensors& x, const Tensor&, const Tensor&, const Tensor& bias) { return conv2d(x[3], x[4], bias); }),
+      inputs, 3, 1);
+  CHECK(apart.bytes_after == of_clones + 2 * bytes);
+  // Reads what it writes.
+  const FusionCounts read = check_fused(step([](const Tensors& x, const Tensor& y, const Tensor&, const Tensor&) {
+                                          return conv2d(y.view({5, 6, 1, 1}), x[4]);
+                                        }),
+                                        inputs, 3, 2);
+  CHECK(read.bytes_after == of_clones + 4 * bytes);
+  // Writes what it reads.
+  check_fused(step([](const Tensors& x, const Tensor&, const Tensor& weight, const Tensor& bias) {
+                return batch_norm(x[3], {}, {}, weight, bias, true, 0.5, 1e-3, false).argmax();
+              }),
+              inputs, 4, 3);
+}
+
 TEST_CASE("layer normalisation takes calls before and after it") {
   if (!has_devices(1)) return;
   const auto check_norm = [](ScalarType type, int64_t n) {
@@ -215,6 +281,30 @@ TEST_CASE("gradients of normalisations take calls before and after them") {
             inputs, 3, 0);  // forward and backward are one kernel: nothing comes between them
       }
   }
+}
+
+TEST_CASE("one of the gradients of a normalisation's parameters") {
+  if (!has_devices(1)) return;
+  const Tensor w = randn({24}).to(kDevice), b = randn({24}).to(kDevice);
+  for (const bool of_weight : {true, false})
+    check_fused(
+        [&](const Tensors& x) {
+          const Tensor in = x[0].detach().requires_grad_(), leaf = (of_weight ? w : b).detach().requires_grad_();
+          const Tensor y = layer_norm(in, {24}, of_weight ? leaf : w, of_weight ? b : leaf) * x[1];
+          return autograd::grad({y}, {in, leaf}, {x[2]});
+        },
+        {randn({5, 24}), randn({5, 24}), randn({5, 24})}, 2, 0);
+}
+
+TEST_CASE("a gradient of constant statistics has no sums to wait for") {
+  if (!has_devices(1)) return;
+  check_fused(
+      [](const Tensors& x) {
+        const Tensor in = x[0].detach().requires_grad_();
+        const Tensor y = batch_norm(in, {}, {}, x[1], x[2], false, 0.1, 1e-3, false);
+        return Tensors{y.detach(), autograd::grad({y}, {in}, {x[0]})[0]};
+      },
+      {randn({5, 6}), randn({6}), rand({6}) + 0.5}, 3, 2);  // copies of the statistics are one kernel
 }
 
 TEST_CASE("gradients of gradients inside of a step") {

@@ -1,6 +1,7 @@
-// CUDA kernels along one dimension against the CPU's: softmax, scans, sorting, and weighted sampling.
+// CUDA kernels along one dimension against the CPU's: softmax, layer normalisation, scans, sorting, weighted sampling.
 #include <algorithm>
 
+#include "tandem/core/backend/layer_norm.h"
 #include "tandem/core/backend/random.h"
 #include "tandem/core/backend/scan.h"
 #include "tandem/core/backend/softmax.h"
@@ -78,6 +79,47 @@ TEST_CASE("a row of -inf, a row of +inf, a row with one finite number") {
   backend(x).softmax.log_softmax(here, x, 1);
   backend(there).softmax.log_softmax(there, to_cuda(x), 1);
   CHECK(near(there.cpu(), here, unless_strict(1e-6)));
+}
+
+TEST_CASE("layer normalisation and its gradients agree with the CPU, whichever are wanted") {
+  if (!has_devices(1)) return;
+  const int64_t sizes[][2] = {{1, 1}, {3, 7}, {33, 40}, {2, 2500}, {600, 40}};
+  for (const ScalarType type : {kFloat, kDouble})
+    for (const auto& [rows, n] : sizes) {
+      const Tensor x = sample({rows, n}, type), g = sample({rows, n}, type, 4), w = sample({n}, type, 5),
+                   b = sample({n}, type, 6), statistics = empty_raw({rows, 3}, type, kCPU), y = like(x, kCPU);
+      backend(x).layer_norm.forward(y, statistics, x, w, b, 1e-3);
+      // One column's terms, which may cancel, are added.
+      const double tolerance = tolerance_of(type), of_sums = tolerance * 50;
+      for (const Tensor& weight : {w, Tensor()})
+        for (const Tensor& bias : {b, Tensor()}) {
+          INFO(std::string(name(type)), " ", rows, " x ", n, " weight ", weight.defined(), " bias ", bias.defined());
+          const Tensor here = like(x, kCPU), there = like(x, cuda0()), kept = empty_raw({rows, 3}, type, cuda0());
+          backend(x).layer_norm.forward(here, empty_raw({rows, 3}, type, kCPU), x, weight, bias, 1e-3);
+          backend(kept).layer_norm.forward(there, kept, to_cuda(x), to_cuda(weight), to_cuda(bias), 1e-3);
+          CHECK(near(there.cpu(), here, tolerance));
+        }
+      for (const int wanted : {1, 2, 4, 7})  // bit i: output i
+        for (const Tensor& weight : {w, Tensor()}) {
+          if (!weight.defined() && wanted != 1) continue;
+          INFO(std::string(name(type)), " ", rows, " x ", n, " wanted ", wanted, " weight ", weight.defined());
+          const auto run = [&](Device device) {
+            std::vector<Tensor> out;
+            for (int i = 0; i < 3; ++i)
+              out.push_back(wanted >> i & 1 ? full(i == 0 ? x.sizes() : w.sizes(), 7, x.options()).to(device)
+                                            : Tensor());
+            const auto there = [&](const Tensor& t) { return t.defined() && device.is_cuda() ? to_cuda(t) : t; };
+            backend(device).layer_norm.backward(out[0], out[1], out[2], there(g), there(x), there(statistics),
+                                                there(weight));
+            for (Tensor& t : out)
+              if (t.defined()) t = t.cpu();
+            return out;
+          };
+          const auto here = run(kCPU), there = run(cuda0());
+          for (std::size_t i = 0; i < 3; ++i)
+            if (here[i].defined()) CHECK(near(there[i], here[i], i == 0 ? tolerance : of_sums));
+        }
+    }
 }
 
 TEST_CASE("scans agree with the CPU") {
@@ -168,8 +210,11 @@ TEST_CASE("bad weights are reported by the next synchronisation") {
   const auto refused = [](std::initializer_list<double> weights, bool replacement, const char* text) {
     const Tensor w = to_cuda(tensor(std::vector<double>(weights)).to(kDouble).view({1, -1}));
     const Tensor out = empty_raw({1, 2}, kLong, cuda0());
-    backend(w).random.multinomial(out, w, replacement, Generator(1).next());
-    CHECK_THROWS_WITH_AS(static_cast<void>(out.cpu()), doctest::Contains(text), Error);
+    const auto draw = [&] {
+      backend(w).random.multinomial(out, w, replacement, Generator(1).next());  // with TANDEM_CUDA_SYNC this waits
+      static_cast<void>(out.cpu());
+    };
+    CHECK_THROWS_WITH_AS(draw(), doctest::Contains(text), Error);
   };
   refused({1, -1, 2}, true, "row 0: weights must be finite and not negative");
   refused({1, NAN, 2}, true, "weights must be finite and not negative");

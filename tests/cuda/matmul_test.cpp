@@ -4,6 +4,9 @@
 #include <cmath>
 
 #include "tandem/core/backend/linalg.h"
+#include "tandem/core/global_context.h"
+#include "tandem/core/reproducible.h"
+#include "tandem/cuda/ops/linear_plan.h"
 #include "tandem/cuda/ops/matmul_matrix.h"
 #include "tandem/tests/cuda/on_device.h"
 #include "tandem/tests/cuda/skip.h"
@@ -167,6 +170,29 @@ TEST_CASE("a transposed weight is converted, and its gradient made, as it lies")
   std::string why;
   CHECK_MESSAGE(testing::close(gradient(Device("cuda:0"), false), expected, unless_strict(1e-5), &why), why);
   CHECK_MESSAGE(testing::close(gradient(Device("cuda:0"), true), expected, 0.03, &why), why);
+}
+
+TEST_CASE("TF32 is for products of float32 only, and only if it is allowed") {
+  CHECK(cuda_impl::compute_type(kDouble, true) == CUBLAS_COMPUTE_64F);
+  CHECK(cuda_impl::compute_type(kFloat, true) == CUBLAS_COMPUTE_32F_FAST_TF32);
+  for (const ScalarType dtype : {kHalf, kBFloat16}) CHECK(cuda_impl::compute_type(dtype, true) == CUBLAS_COMPUTE_32F);
+  for (const ScalarType dtype : {kFloat, kHalf}) CHECK(cuda_impl::compute_type(dtype, false) == CUBLAS_COMPUTE_32F);
+  if (!has_devices(1)) return;
+  // TF32 has ten bits behind the point.
+  const auto product = [](ScalarType dtype, bool with_bias) {
+    const TensorOptions options = TensorOptions(Device("cuda:0")).dtype(dtype);
+    const Tensor x = full({136, 144}, 1 + 0x1p-13, options), w = full({152, 144}, 1, options);
+    const Tensor y = with_bias ? linear(x, w, zeros({152}, options)) : matmul(x, w.t());
+    return y.to(kDouble).cpu()[0][0].item<double>();
+  };
+  const double exact = 144 * (1 + 0x1p-13);
+  for (const bool with_bias : {false, true}) {
+    CHECK(product(kFloat, with_bias) == exact);
+    globalContext().setAllowTF32CuBLAS(true);
+    CHECK(product(kFloat, with_bias) == (reproducible() == Reproducible::kStrict ? exact : 144));
+    CHECK(product(kDouble, with_bias) == exact);
+    globalContext().setAllowTF32CuBLAS(false);
+  }
 }
 
 #ifdef TANDEM_CUDA_EMULATION

@@ -1,5 +1,7 @@
-// Optimizers on a CUDA device: the CPU's values, lists longer than one launch, gradients of several devices.
+// Optimizers on a CUDA device: the CPU's values and states, lists longer than one launch, gradients of several devices.
 #include <doctest/doctest.h>
+
+#include <sstream>
 
 #include "tandem/tests/cuda/skip.h"
 #include "tandem/tests/cuda/tolerance.h"
@@ -26,7 +28,12 @@ void expect_cpu_values(const Options& options, ScalarType dtype) {
   here.push_back(randn({5003}, TensorOptions(dtype)).requires_grad_());
   there.push_back(here.back().detach().to(Device("cuda:0")).requires_grad_());
   Optimizer one(here, options), two(there, options);
-  for (int step = 0; step < 3; ++step) {
+  for (int step = 0; step < 4; ++step) {
+    if (step == 2) {  // goes on with the CPU's state
+      std::stringstream file;
+      save(one, file);
+      load(two, file);
+    }
     for (std::size_t i = 0; i < here.size(); ++i) {
       here[i].mutable_grad() = randn({here[i].numel()}, TensorOptions(dtype));
       there[i].mutable_grad() = here[i].grad().to(Device("cuda:0"));
@@ -46,7 +53,7 @@ void expect_cpu_values(const Options& options, ScalarType dtype) {
 
 }  // namespace
 
-TEST_CASE("optimizers compute the CPU's values") {
+TEST_CASE("optimizers compute the CPU's values, also from a state of the CPU") {
   if (!has_devices(1)) return;
   for (const ScalarType dtype : {kFloat, kDouble}) {
     expect_cpu_values<optim::SGD>(optim::SGDOptions(0.1), dtype);
@@ -54,6 +61,7 @@ TEST_CASE("optimizers compute the CPU's values") {
     expect_cpu_values<optim::Adam>(optim::AdamOptions(0.1).amsgrad(true), dtype);
     expect_cpu_values<optim::AdamW>(optim::AdamWOptions(0.1), dtype);
     expect_cpu_values<optim::RMSprop>(optim::RMSpropOptions(0.1).centered(true), dtype);
+    expect_cpu_values<optim::RMSprop>(optim::RMSpropOptions(0.1).momentum(0.9).centered(true), dtype);
     expect_cpu_values<optim::Adagrad>(optim::AdagradOptions(0.1), dtype);
   }
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "tandem/core/backend/pool.h"
+#include "tandem/core/reproducible.h"
 #include "tandem/tests/cuda/on_device.h"
 #include "tandem/tests/cuda/skip.h"
 
@@ -119,4 +120,50 @@ TEST_CASE("gradients of pooling at an address that is not aligned") {
     same_bits(to, {g, indices},
               [&](const Backend& b, const Tensor& o, const Inputs& in) { b.pool.max_backward(o, in[0], in[1], c.p); });
   }
+}
+
+TEST_CASE("planes and windows that 31 bits cannot address are refused") {
+  if (!has_devices(1)) return;
+  static constexpr int64_t kLimit = int64_t{1} << 30;
+  const Tensor one = zeros({1}, TensorOptions(Device("cuda:0"))), place = one.to(kLong);
+  // All elements are the same one: nothing may be read or written.
+  const auto planes = [&](int64_t count, int64_t h, int64_t w) { return alias(one, {count, h, w}, {0, 0, 0}, 0); };
+  const auto places = [&](const Tensor& t) { return alias(place, t.sizes(), {0, 0, 0}, 0); };
+  const PoolKernels& pool = backend(kCUDA).pool;
+  const auto refused = [](const char* operation, auto&& run) {
+    const std::string text =
+        concat(operation, ": planes and windows on CUDA must have less than ", kLimit, " elements");
+    CHECK_THROWS_WITH_AS(run(), doctest::Contains(text.c_str()), Error);
+  };
+  const auto all_refused = [&](const Tensor& x, const Tensor& y, const Pool2dParameters& p) {
+    CAPTURE(x.describe());
+    CAPTURE(y.describe());
+    refused("avg_pool2d", [&] { pool.avg_forward(y, x, p); });
+    refused("avg_pool2d_backward", [&] { pool.avg_backward(x, y, p); });
+    if (reproducible() != Reproducible::kStrict) refused("max_pool2d", [&] { pool.max_forward(y, {}, x, p); });
+    refused("max_pool2d", [&] { pool.max_forward(y, places(y), x, p); });
+    refused("max_pool2d_backward", [&] { pool.max_backward(x, y, places(y), p); });
+    refused("max_pool2d_gather", [&] { pool.max_gather(y, x, places(y), p); });
+  };
+  const Tensor small = planes(2, 1, 1);
+  all_refused(planes(2, 1 << 15, 1 << 15), small, {});
+  all_refused(small, planes(2, 1 << 15, 1 << 15), {});
+  for (const std::size_t d : {0, 1}) {
+    Pool2dParameters kernel, padding, dilation;
+    kernel.kernel[d] = kLimit;
+    padding.padding[d] = kLimit / 2;
+    dilation.kernel[d] = 2;
+    dilation.dilation[d] = kLimit / 2;
+    for (const Pool2dParameters& p : {kernel, padding, dilation}) all_refused(small, small, p);
+    Pool2dParameters stride;
+    stride.stride[d] = kLimit / 2;
+    all_refused(small, d == 0 ? planes(2, 2, 1) : planes(2, 1, 2), stride);
+  }
+  if (reproducible() != Reproducible::kStrict)
+    for (const Tensor& x : {planes(2, 1 << 15, 1 << 15), small})
+      refused("adaptive_avg_pool2d",
+              [&] { pool.adaptive_avg_forward(x.numel() > 2 ? small : planes(2, 1 << 16, 1 << 16), x); });
+  refused("adaptive_avg_pool2d_backward",
+          [&] { pool.adaptive_avg_backward(planes(2, 1 << 15, 1 << 15), planes(2, 3, 1)); });
+  refused("adaptive_avg_pool2d_backward", [&] { pool.adaptive_avg_backward(small, planes(2, 1 << 15, 1 << 15)); });
 }

@@ -76,6 +76,40 @@ TEST_CASE("layouts of reductions follow from shapes") {
         CHECK(g.part_size * (g.parts - 1) < g.elements);
       }
   }
+  SUBCASE("vectors, if no stride but the innermost one is in their way") {
+    const auto vector = [](std::vector<ReduceDims::Dim> kept, std::vector<ReduceDims::Dim> reduced, bool outer) {
+      ReduceDims dims;
+      dims.outer = outer;
+      for (const auto& d : kept) {
+        dims.kept[dims.kept_count++] = d;
+        dims.outputs *= d.size;
+      }
+      for (const auto& d : reduced) {
+        dims.reduced[dims.reduced_count++] = d;
+        dims.elements *= d.size;
+      }
+      return make_reduce_geometry(dims, 4, 0).vector;
+    };
+    const auto columns = [&](int64_t kept, int64_t reduced, int64_t size, int64_t stride = 1) {
+      return vector({{3, kept, size}, {size, stride, 1}}, {{5, reduced, 0}}, true);
+    };
+    CHECK(columns(44, 8, 8));
+    CHECK(!columns(42, 8, 8));
+    CHECK(!columns(44, 9, 8));
+    CHECK(!columns(44, 8, 6));
+    CHECK(!columns(44, 8, 8, 4));
+    const auto rows = [&](int64_t kept, int64_t reduced, int64_t size, int64_t stride = 1) {
+      return vector({{3, kept, 1}}, {{5, reduced, 0}, {size, stride, 0}}, false);
+    };
+    CHECK(rows(44, 8, 8));
+    CHECK(!rows(42, 8, 8));
+    CHECK(!rows(44, 9, 8));
+    CHECK(!rows(44, 8, 6));
+    CHECK(!rows(44, 8, 8, 4));
+    CHECK(vector({{3, 8, 1}}, {{6, 1, 0}}, false));
+    CHECK(!vector({{3, 6, 1}}, {{6, 1, 0}}, false));
+    CHECK(!vector({{3, 8, 1}}, {{6, 4, 0}}, false));
+  }
   SUBCASE("more than 2^31 elements") {
     const auto g = geometry({3, int64_t{1} << 31, 2}, 0b010);
     CHECK(g.reduced.wide);

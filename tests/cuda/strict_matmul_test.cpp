@@ -46,6 +46,11 @@ TEST_CASE("strict: matrix products of all layouts and depths") {
         check_product(a, randn({n, k}).to(type).t(), 1, 0);
         check_product(a, randn({k, 2 * n}).to(type).slice(1, 0, 2 * n, 2), 0.3, -1);
       }
+    for (const double beta : {0., 1., -1., 0.3})  // nothing is added, not even 0
+      same_bits(full({2, 3}, -0.0, TensorOptions(type)), {randn({2, 0}).to(type), randn({0, 3}).to(type)},
+                [&](const Backend& backend, const Tensor& out, const Inputs& in) {
+                  backend.linalg.matmul(out, in[0], in[1], beta, 1);
+                });
   }
 }
 
