@@ -119,6 +119,22 @@ TEST_CASE("only large products of unaligned half types are aligned") {
   CHECK(applies(kFloat, 8192, 50257, 50257, 768) == kNone);
   CHECK(applies(kBFloat16, 128, 50257, 50257, 768) == kNone);
   CHECK(applies(kBFloat16, 512, 1001, 1001, 768) == kNone);
+
+  // One of the matrices is enough, if its rows are apart by no whole vectors or begin between two.
+  const Tensor one = empty_raw({16}, kHalf, Device("cuda:0"));
+  const auto matrix = [&](int64_t rows, int64_t columns, bool odd_rows, int64_t offset) {
+    return alias(one, {rows, columns}, {columns + odd_rows, 1}, offset);
+  };
+  for (int which = 0; which < 4; ++which)  // 3: none
+    for (const bool by_offset : {false, true}) {
+      CAPTURE(which);
+      const auto of = [&](int i, int64_t rows, int64_t columns) {
+        return matrix(rows, columns, i == which && !by_offset, i == which && by_offset ? 4 : 0);
+      };
+      CHECK(cuda_impl::aligned_matmul_applies(of(0, 2048, 1024), of(1, 2048, 1024), of(2, 1024, 1024)) == (which < 3));
+    }
+  CHECK_FALSE(cuda_impl::aligned_matmul_applies(matrix(2048, 1024, true, 0), matrix(2048, 1023, false, 0),
+                                                matrix(1023, 1024, false, 0)));  // fewer products than are worth it
 }
 
 TEST_CASE("batched and empty products") {
