@@ -129,8 +129,9 @@ TEST_CASE("gains") {
 }
 
 TEST_CASE("initialisation is not recorded, changes the tensor itself and may be skipped") {
-  for (const auto& [name, initialise] : kInitialisers) {
-    CAPTURE(name);
+  for (const auto& each : kInitialisers) {
+    CAPTURE(each.first);
+    const Initialiser& initialise = each.second;
     const Tensor w = full({4, 4}, 3.0, requires_grad());
     {
       const Tensor draws = default_generator().get_state();

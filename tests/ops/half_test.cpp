@@ -245,7 +245,7 @@ TEST_CASE("autocast has a state for each type of devices, which ends with its re
   for (const ScalarType type : {kDouble, kLong, kComplexFloat})
     CHECK_THROWS_WITH_AS(autocast::set_autocast_dtype(kCPU, type),
                          doctest::Contains("expected float16, bfloat16 or float32, got"), Error);
-  CHECK_THROWS_AS(autocast::AutocastGuard(kCUDA, kDouble), Error);
+  CHECK_THROWS_AS(static_cast<void>(autocast::AutocastGuard(kCUDA, kDouble)), Error);
   expect({{true, true}, false, {kFloat, kBFloat16}});
   autocast::set_enabled(false);
   autocast::set_cpu_enabled(false);
