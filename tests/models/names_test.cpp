@@ -109,6 +109,7 @@ TEST_CASE("the list of models describes each of them, with any number of classes
     const bool tokens = listed.back() == "gpt2";
     CHECK_EQ(model.input, tokens ? std::vector<int64_t>{128} : std::vector<int64_t>{3, 224, 224});
     CHECK_EQ(model.num_classes, tokens ? 0 : 1000);
+    CHECK_EQ(model.head_inputs == 0, tokens);
     if (tokens) continue;
     const std::shared_ptr<nn::Module> other = model.make(7).ptr();
     CHECK_EQ(model.parameters(7), static_cast<double>(numbers_of(*other)));
