@@ -646,9 +646,9 @@ TEST_CASE("what models refuse, with the numbers") {
                gpt->forward(zeros(sizes, TensorOptions(kLong)));
              }).find(concat("GPT2: input_ids must be [N, T] with T <= 24, got ", zeros(sizes, TensorOptions(kLong)))),
              std::string::npos);
-  for (const auto& [height, width] : {std::pair<int64_t, int64_t>{13, 28}, {28, 13}, {0, 0}})
-    CHECK_EQ(error_of([&] { lenet(LeNetOptions().height(height).width(width)); }),
-             concat("lenet: images must have at least 14 x 14 pixels, got ", height, " x ", width));
+  for (const auto& size : {std::pair<int64_t, int64_t>{13, 28}, {28, 13}, {0, 0}})
+    CHECK_EQ(error_of([&] { lenet(LeNetOptions().height(size.first).width(size.second)); }),
+             concat("lenet: images must have at least 14 x 14 pixels, got ", size.first, " x ", size.second));
 }
 
 TEST_CASE("GPT-2 is printed with its own names, and keeps its modes and entries in copies and state dicts") {

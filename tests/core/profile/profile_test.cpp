@@ -174,10 +174,11 @@ TEST_CASE("a kernel's span tells its dtype, shapes and layouts, or its devices a
       {"sgd", "float64 [3] [3]"},
       {"copy_bytes", "cpu:0 to cpu:1, 12 bytes"},
       {"synchronize", "cpu:1"}};
-  for (const auto& [name, detail] : details) {
-    const Span* span = trace.find(name);
-    REQUIRE_MESSAGE(span != nullptr, std::string(name));
-    CHECK(span->detail == detail);
+  for (const auto& each : details) {
+    CAPTURE(each.first);
+    const Span* span = trace.find(each.first);
+    REQUIRE(span != nullptr);
+    CHECK(span->detail == each.second);
   }
 }
 
