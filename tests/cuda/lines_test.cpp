@@ -85,7 +85,8 @@ TEST_CASE("layer normalisation and its gradients agree with the CPU, whichever a
   if (!has_devices(1)) return;
   const int64_t sizes[][2] = {{1, 1}, {3, 7}, {33, 40}, {2, 2500}, {600, 40}};
   for (const ScalarType type : {kFloat, kDouble})
-    for (const auto& [rows, n] : sizes) {
+    for (const auto& size : sizes) {
+      const int64_t rows = size[0], n = size[1];
       const Tensor x = sample({rows, n}, type), g = sample({rows, n}, type, 4), w = sample({n}, type, 5),
                    b = sample({n}, type, 6), statistics = empty_raw({rows, 3}, type, kCPU), y = like(x, kCPU);
       backend(x).layer_norm.forward(y, statistics, x, w, b, 1e-3);
