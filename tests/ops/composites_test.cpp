@@ -10,6 +10,7 @@
 
 using namespace tandem;
 using namespace tandem::testing;
+namespace F = tandem::nn::functional;
 
 namespace {
 Tensor longs(const std::vector<int64_t>& v) { return tensor(v, TensorOptions(kLong)); }
@@ -114,6 +115,22 @@ TEST_CASE("resize_ and in-place views") {
   Tensor tall = zeros({7, 2}).fill_diagonal_(1, true);
   CHECK(tall.sum().item<float>() == 5);
   CHECK(tall[3][0].item<float>() == 1);
+}
+
+// Output i is the input at floor(i scale), or at floor((i + 1/2) scale) where the mode is exact.
+TEST_CASE("nearest and exact nearest neighbours, of shorter and longer lines") {
+  const Tensor line = arange(5, kFloat).view({1, 1, 5});
+  const auto read = [&](nn::InterpolationMode mode, int64_t size) {
+    return show(F::interpolate(line, F::InterpolateFuncOptions().size(std::vector<int64_t>{size}).mode(mode))[0][0]);
+  };
+  CHECK(read(kNearest, 3) == "[3] 0 1 3");
+  CHECK(read(kNearestExact, 3) == "[3] 0 2 4");
+  CHECK(read(kNearest, 2) == "[2] 0 2");
+  CHECK(read(kNearestExact, 2) == "[2] 1 3");
+  CHECK(read(kNearest, 8) == "[8] 0 0 1 1 2 3 3 4");
+  CHECK(read(kNearestExact, 8) == "[8] 0 0 1 2 2 3 4 4");
+  CHECK(read(kNearest, 1) == "[1] 0");
+  CHECK(read(kNearestExact, 1) == "[1] 2");
 }
 
 TEST_CASE("errors name the operation") {

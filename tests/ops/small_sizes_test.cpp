@@ -38,6 +38,48 @@ TEST_CASE("a number without dimensions is indexed as a vector of one element") {
   CHECK(show(number.scatter_reduce(0, first[0], two, "prod")) == "[] 6");
   CHECK(show(number.put(first[0], two)) == "[] 2");
   CHECK(show(index_add(number, 0, first, two.reshape({1}))) == "[] 5");
+  for (const int64_t dim : {0, -1}) {
+    CHECK(show(take_along_dim(number, first[0], dim)) == "[] 3");
+    CHECK(show(repeat_interleave(number, 2, dim)) == "[2] 3 3");
+    CHECK(show(repeat_interleave(number, indices({2}), dim)) == "[2] 3 3");
+    CHECK(show(number.index_fill(dim, first, 7)) == "[] 7");
+    CHECK(show(number.index_copy(dim, first, two)) == "[] 2");
+  }
+  CHECK(show(repeat_interleave(number, 3)) == "[3] 3 3 3");
+  CHECK(show(repeat_interleave(number, 0, 0)) == "[0]");
+}
+
+TEST_CASE("products with a number without dimensions multiply each element") {
+  const Tensor x = counting({2, 2}), number = tensor(3.0);
+  CHECK(show(inner(x, number)) == "[2, 2] 0 3 6 9");
+  CHECK(show(inner(number, x)) == "[2, 2] 0 3 6 9");
+  CHECK(show(inner(number, number)) == "[] 9");
+  CHECK(show(kron(x, number)) == "[2, 2] 0 3 6 9");
+  CHECK(show(tensordot(number, x, IntArrayRef(), IntArrayRef())) == "[2, 2] 0 3 6 9");
+}
+
+TEST_CASE("dropouts give a tensor without elements back, of any dtype, and draw nothing") {
+  for (const auto& function : {dropout, alpha_dropout, feature_dropout, feature_alpha_dropout})
+    for (const ScalarType type : {kFloat, kHalf, kLong, kBool}) {
+      const Tensor empty = zeros({2, 0, 3}, type);
+      manual_seed(5);
+      CHECK(function(empty, 0.5, true).dtype() == type);
+      const Tensor after = rand({3});
+      manual_seed(5);
+      CHECK(equal(after, rand({3})));
+    }
+}
+
+// As in PyTorch, the window of unfold and its inverse may be as long as the dimension.
+TEST_CASE("a window of the whole dimension is put back where it was") {
+  const Tensor x = counting({2, 3});
+  CHECK(show(unfold_backward(x.unfold(1, 3, 1), {2, 3}, 1, 3, 1)) == show(x));
+  CHECK(show(unfold_backward(x.unfold(0, 2, 5), {2, 3}, 0, 2, 5)) == show(x));
+  CHECK(show(unfold_backward(x.unfold(1, 1, 1), {2, 3}, 1, 1, 1)) == show(x));
+  const Tensor windows = ones({2, 1, 3});
+  CHECK_THROWS_WITH_AS(unfold_backward(windows, {2, 3}, 1, 4, 1), doctest::Contains("a window 4"), Error);
+  CHECK_THROWS_WITH_AS(unfold_backward(windows, {2, 3}, 1, 0, 1), doctest::Contains("a window 0"), Error);
+  CHECK_THROWS_WITH_AS(unfold_backward(windows, {2, 3}, 1, 3, 0), doctest::Contains("step 0"), Error);
 }
 
 TEST_CASE("put without positions leaves a tensor as it is") {

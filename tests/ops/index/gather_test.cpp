@@ -71,6 +71,43 @@ TEST_CASE("an index smaller than the tensor, 0-dim tensors, empty tensors") {
   CHECK(show(x.scatter_add(0, indices({}).view({0, 4}), x)) == show(x));
 }
 
+TEST_CASE("a tensor without dimensions takes any number of indices, all of them 0") {
+  const Tensor number = full({}, 3.0), at = indices({0, 0}), src = counting({2}) + 4;
+  CHECK(show(number.scatter_add(0, at, src)) == "[] 12");
+  CHECK(show(number.scatter_reduce(0, at, src, "sum")) == "[] 12");
+  CHECK(show(number.scatter_reduce(0, at, src, "prod")) == "[] 60");
+  CHECK(show(number.scatter_reduce(0, at, src, "mean")) == "[] 4");
+  CHECK(show(number.scatter_reduce(0, at, src, "amax")) == "[] 5");
+  CHECK(show(number.scatter_reduce(0, at, src, "amin", false)) == "[] 4");
+  CHECK(show(number.gather(0, at)) == "[2] 3 3");
+  CHECK_THROWS_WITH_AS(number.scatter_reduce(0, indices({0, 1}), src, "sum"), doctest::Contains("index 1"), IndexError);
+}
+
+TEST_CASE("segment_reduce refuses lengths and offsets that do not fit the data") {
+  const Tensor data = counting({2, 3}), lengths = indices({1, 2, 3, 0}).view({2, 2}), none;
+  const auto refused = [&](const Tensor& given, int64_t axis, const char* message) {
+    CHECK_THROWS_WITH_AS(segment_reduce(data, "sum", given, none, none, axis), doctest::Contains(message), Error);
+  };
+  CHECK(show(segment_reduce(data, "sum", lengths, none, none, 1)) == "[2, 2] 0 3 12 0");
+  CHECK(show(segment_reduce(data, "sum", none, none, indices({0, 1, 3, 0, 3, 3}).view({2, 3}), 1)) ==
+        "[2, 2] 0 3 12 0");
+  refused(indices({1, 2}).view({1, 2}), 1, "sizes differ at dimension 0");
+  refused(lengths.repeat({2, 1}), 1, "sizes differ at dimension 0");
+  refused(lengths, 0, "integers with 1 dimensions");
+  refused(indices({3}), 1, "integers with 2 dimensions");
+  refused(lengths.to(kFloat), 1, "must be integers");
+  refused(lengths.to(kBool), 1, "must be integers");
+  refused(indices({3, -1}), 0, "must not be negative");
+  refused(indices({1, 2}), 0, "must add up to 2");
+  CHECK_THROWS_WITH_AS(segment_reduce(data, "sum", lengths, lengths, none, 1), doctest::Contains("not supported"),
+                       Error);
+  CHECK_THROWS_WITH_AS(segment_reduce(data, "sum", none, none, none, 1), doctest::Contains("either"), Error);
+  CHECK_THROWS_WITH_AS(segment_reduce(data, "sum", lengths, none, lengths, 1), doctest::Contains("either"), Error);
+  CHECK_THROWS_WITH_AS(segment_reduce(data.to(kLong), "sum", lengths, none, none, 1), doctest::Contains("floating"),
+                       Error);
+  CHECK_THROWS_WITH_AS(segment_reduce(data, "median", lengths, none, none, 1), doctest::Contains("\"median\""), Error);
+}
+
 TEST_CASE("one_hot and take_along_dim") {
   CHECK(show(one_hot(indices({1, 0, 2}))) == "[3, 3] 0 1 0 1 0 0 0 0 1");
   CHECK(show(one_hot(indices({1, 0}).view({2, 1}), 2)) == "[2, 1, 2] 0 1 1 0");

@@ -151,6 +151,9 @@ TEST_CASE("out-of-range and mismatched indices throw") {
                        IndexError);
   CHECK_THROWS_WITH_AS(x.index({0, Slice(), 4}),
                        doctest::Contains("index 4 is out of bounds for dimension 2 with size 4"), IndexError);
+  CHECK_THROWS_WITH_AS(x.index({Slice(), -4}),
+                       doctest::Contains("index -4 is out of bounds for dimension 1 with size 3"), IndexError);
+  CHECK(show(x.index({-2, -3})) == "[4] 0 1 2 3");
   CHECK_THROWS_WITH_AS(x.index({0, indices({0, -4})}),
                        doctest::Contains("index: index -4 is out of bounds for dimension 1 with size 3"), IndexError);
   CHECK_THROWS_WITH_AS(x.index({0, 0, 0, 0}), doctest::Contains("too many indices for tensor of dimension 3: 4"),
@@ -169,6 +172,14 @@ TEST_CASE("out-of-range and mismatched indices throw") {
                        IndexError);
   CHECK_THROWS_WITH_AS(y.index_add_(1, indices({3}), counting({2, 1})), doctest::Contains("index 3"), IndexError);
   CHECK_THROWS_WITH_AS(y.take(indices({6})), doctest::Contains("take: index 6"), IndexError);
+  for (const ScalarType type : {kFloat, kBool, kByte}) {
+    const Tensor wrong = zeros({1, 1}, type);
+    CHECK_THROWS_WITH_AS(y.take(wrong), doctest::Contains("take: expected an int64 or int32 index"), Error);
+    CHECK_THROWS_WITH_AS(y.put(wrong, ones({1, 1})), doctest::Contains("put: expected an int64 index"), Error);
+    CHECK_THROWS_WITH_AS(y.gather(0, wrong), doctest::Contains("gather: expected an int64 or int32 index"), Error);
+    CHECK_THROWS_WITH_AS(y.index_select(0, wrong[0]), doctest::Contains("index_select: expected a 1-D int64 or int32"),
+                         Error);
+  }
   CHECK_THROWS_WITH_AS(y.masked_select(indices({1})), doctest::Contains("expected a bool mask"), Error);
 }
 

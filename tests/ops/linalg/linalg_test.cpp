@@ -192,6 +192,16 @@ TEST_CASE("exponentials of matrices of one number are those of the number, whate
     CHECK(linalg_matrix_exp(full({1, 1}, x, kDouble)).item<double>() == doctest::Approx(std::exp(x)).epsilon(2e-13));
 }
 
+TEST_CASE("the right side of lstsq is a vector only if it has the sizes of the matrices but for the last") {
+  const Tensor one = tensor({{2.0, 0.0}, {0.0, 4.0}, {0.0, 0.0}}), two = stack({one, one * 2});  // [2, 3, 2]
+  const auto solved = [](const Tensor& a, const Tensor& b) { return std::get<0>(linalg_lstsq(a, b)).round() + 0.0; };
+  CHECK(show(solved(one, tensor({4.0, 8.0, 1.0}))) == "[2] 2 2");
+  CHECK(show(solved(two, tensor({{4.0, 8.0, 1.0}, {8.0, 32.0, 1.0}}))) == "[2, 2] 2 2 2 4");
+  const Tensor shared = tensor({{4.0, 8.0, 12.0, 0.0}, {8.0, 0.0, 16.0, 24.0}, {1.0, 1.0, 1.0, 1.0}});  // [3, 4]
+  CHECK(show(solved(two, shared)) == "[2, 2, 4] 2 4 6 0 2 0 4 6 1 2 3 0 1 0 2 3");
+  CHECK_THROWS_WITH_AS(linalg_lstsq(two, shared[0]), doctest::Contains("B must have 3 rows"), Error);
+}
+
 TEST_CASE("the triangle that eigh and cholesky read has a capital or a small letter") {
   const Tensor a = tensor({{2.0, 1.0}, {0.0, 3.0}}), lower = a.mH();
   for (const char* upper : {"U", "u"}) {

@@ -75,6 +75,26 @@ TEST_CASE("clamped logarithms and points where formulas meet") {
   CHECK(smooth_l1_loss(ones({1}), zeros({1}), kMean, 0).item<float>() == 1);
 }
 
+// F.hinge_embedding_loss: x for a target of 1, max(0, margin - x) for -1, and their sum for any other target.
+TEST_CASE("margin losses on both sides of the margin, for each target") {
+  for (const double x : {-1.5, 0.25, 1.0, 3.0})
+    for (const double target : {1.0, -1.0, 0.0})
+      for (const double margin : {1.0, 2.5}) {
+        const double apart = std::max(0.0, margin - x);
+        const double expected = target == 1 ? x : target == -1 ? apart : x + apart;
+        CHECK(hinge_embedding_loss(full({1}, x), full({1}, target), margin).item<float>() == expected);
+        CHECK(margin_ranking_loss(full({1}, x), full({1}, 0.5), full({1}, target), margin).item<float>() ==
+              std::max(0.0, -target * (x - 0.5) + margin));
+      }
+  const Tensor a = tensor({3.0, 4.0}).view({1, 2}), b = tensor({2.0, 0.0}).view({1, 2});  // with a cosine of 0.6
+  for (const double target : {1.0, -1.0, 0.0})
+    for (const double margin : {0.0, 0.5, 0.75})
+      CHECK(cosine_embedding_loss(a, b, full({1}, target), margin).item<double>() ==
+            doctest::Approx(target == 1    ? 0.4
+                            : target == -1 ? std::max(0.0, 0.6 - margin)
+                                           : 0.0));
+}
+
 TEST_CASE("binary_cross_entropy has finite gradients where its input is 0 or 1") {
   const auto numbers = [](const Tensor& t) {
     const double* p = t.data_ptr<double>();

@@ -178,6 +178,8 @@ TEST_CASE("lerp starts from the nearer end") {
   CHECK(at(a, b, -0.5) == b - (b - a) * 1.5f);
   CHECK(at(a, b, -0.25) == a + -0.25f * (b - a));
   CHECK(at(a, b, 0) == a);
+  // From 0 to 1 it is the weight itself, of which 1 - (1 - weight) loses the last bit.
+  for (const float weight : {0.3f, 0x1.fffffep-2f, -0.3f, -0x1.fffffep-2f}) CHECK(at(0, 1, weight) == weight);
 }
 
 TEST_CASE("clamp limits numbers and keeps NaN, of the values and of the bounds") {

@@ -58,6 +58,8 @@ TEST_CASE("binomial counts") {
     CHECK(x.max().item<double>() <= count);
   }
   CHECK(equal(binomial(tensor({5.0, 5.0, 0.0}), tensor({0.0, 1.0, 0.5})), tensor({0.0, 5.0, 0.0})));
+  const double nan = std::nan("");
+  CHECK(binomial(tensor({5.0, nan, 0.0, nan}), tensor({nan, 0.5, nan, 0.0})).isnan().all().item<bool>());
   CHECK_THROWS_AS(binomial(tensor({5}), tensor({0.5})), Error);
 }
 
