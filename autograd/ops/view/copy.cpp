@@ -55,6 +55,7 @@ Tensor convert(const Tensor& self, Device device, ScalarType dtype, bool non_blo
 Tensor to_recorded(const Tensor& self, Device device, ScalarType dtype, optional<MemoryFormat> format,
                    bool non_blocking = false) {
   Tensor out = convert(self, device, dtype, non_blocking, preserved_format(self, format));
+  if (!is_differentiable(dtype)) return out;  // a node without an output would be gone before it is filled
   if (auto* node = record<ToBackward>(out, self)) {
     node->device = self.device();
     node->dtype = self.dtype();
