@@ -139,6 +139,8 @@ TEST_CASE("The state of a generator") {
     }
     CHECK_THROWS_AS(multinomial(tensor({-1.0, 2.0}), 1), Error);
     CHECK_THROWS_AS(multinomial(tensor({0.0, 2.0}), 2), Error);
+    CHECK_THROWS_WITH_AS(multinomial(tensor({{3.0, 2.0}, {0.0, 2.0}}), 2), doctest::Contains("1 positive"), Error);
+    CHECK_THROWS_AS(multinomial(tensor({{3.0, 2.0}, {0.0, 0.0}}), 1, true), Error);
   }
   set_generator_mode(GeneratorMode::kPhilox);
 }

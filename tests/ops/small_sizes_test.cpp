@@ -44,6 +44,9 @@ TEST_CASE("a number without dimensions is indexed as a vector of one element") {
     CHECK(show(repeat_interleave(number, indices({2}), dim)) == "[2] 3 3");
     CHECK(show(number.index_fill(dim, first, 7)) == "[] 7");
     CHECK(show(number.index_copy(dim, first, two)) == "[] 2");
+    CHECK(show(number.clone().index_fill_(dim, first, 7)) == "[] 7");
+    CHECK(show(number.clone().index_copy_(dim, first, two)) == "[] 2");
+    CHECK(show(number.clone().index_add_(dim, first, two)) == "[] 5");
   }
   CHECK(show(repeat_interleave(number, 3)) == "[3] 3 3 3");
   CHECK(show(repeat_interleave(number, 0, 0)) == "[0]");
@@ -216,6 +219,57 @@ TEST_CASE("options of windows have a number, or one for each dimension, and stri
   const auto [most, at] = max_pool3d_with_indices(volume, 2, 1);
   CHECK(max_unpool3d(most, at, {4, 4, 4}, {1, 1, 1}, {0, 0, 0}).sizes() == volume.sizes());
   CHECK_THROWS_AS(max_unpool3d(most, at, {4, 4, 4}, {1, 0, 1}, {0, 0, 0}), Error);
+}
+
+TEST_CASE("convolutions refuse strides, dilations and paddings below the least, and say which it is") {
+  const Tensor x = ones({1, 2, 5}), w = ones({2, 2, 2}), image = ones({1, 2, 5, 5}), kernel = ones({2, 2, 2, 2});
+  CHECK(conv1d(x, w, {}, 1, 0, 1).sizes() == IntArrayRef({1, 2, 4}));
+  for (const int64_t least : {0, -1}) {
+    CHECK_THROWS_WITH_AS(conv1d(x, w, {}, least), doctest::Contains("conv1d: stride must be from 1 to"), Error);
+    CHECK_THROWS_WITH_AS(conv1d(x, w, {}, 1, 0, least), doctest::Contains("conv1d: dilation must be from 1 to"), Error);
+    CHECK_THROWS_WITH_AS(conv_transpose1d(x, w, {}, least), doctest::Contains("conv_transpose1d: stride"), Error);
+    CHECK_THROWS_WITH_AS(conv_transpose1d(x, w, {}, 1, 0, 0, 1, least), doctest::Contains("conv_transpose1d: dilation"),
+                         Error);
+    CHECK_THROWS_WITH_AS(conv2d(image, kernel, {}, least), doctest::Contains("conv2d: stride"), Error);
+    CHECK_THROWS_WITH_AS(conv2d(image, kernel, {}, 1, 0, least), doctest::Contains("conv2d: dilation"), Error);
+  }
+  CHECK_THROWS_WITH_AS(conv1d(x, w, {}, 1, -1), doctest::Contains("conv1d: padding must be from 0 to"), Error);
+  CHECK_THROWS_WITH_AS(conv1d(x, w, {}, {1, 1}), doctest::Contains("conv1d: stride takes one number"), Error);
+  CHECK_THROWS_WITH_AS(conv_transpose1d(x, w, {}, 1, -1), doctest::Contains("conv_transpose1d: padding"), Error);
+}
+
+TEST_CASE("pooling refuses a volume without elements in any dimension but that of the batch") {
+  for (const std::size_t d : {1, 2, 3, 4}) {
+    std::vector<int64_t> sizes{2, 2, 2, 2, 2};
+    sizes[d] = 0;
+    const Tensor empty = zeros(sizes);
+    CHECK_THROWS_WITH_AS(max_pool3d(empty, 1), doctest::Contains("max_pool3d: the volumes are empty"), Error);
+    CHECK_THROWS_WITH_AS(avg_pool3d(empty, 1), doctest::Contains("avg_pool3d: the volumes are empty"), Error);
+  }
+  CHECK(max_pool3d(zeros({0, 2, 2, 2, 2}), 1).sizes() == IntArrayRef({0, 2, 2, 2, 2}));
+}
+
+TEST_CASE("cross products of vectors alone, and along each dimension") {
+  const Tensor a = tensor({1.0, 2.0, 3.0}), b = tensor({4.0, 5.0, 6.0});
+  CHECK(show(linalg_cross(a, b)) == "[3] -3 6 -3");
+  CHECK(show(cross(a, b)) == "[3] -3 6 -3");
+  CHECK(show(linalg_cross(a.view({3, 1}), b.view({3, 1}), 0)) == "[3, 1] -3 6 -3");
+  CHECK(show(linalg_cross(a.view({1, 3}), b.view({1, 3}), -1)) == "[1, 3] -3 6 -3");
+  CHECK_THROWS_WITH_AS(linalg_cross(a[0], b[0]), doctest::Contains("expected size 3"), Error);
+  CHECK_THROWS_WITH_AS(linalg_cross(a.view({3, 1}), b.view({3, 1})), doctest::Contains("expected size 3"), Error);
+}
+
+TEST_CASE("singular values without vectors: zeros of the sizes of full matrices") {
+  const Tensor a = tensor({3.0, 0.0, 0.0, 0.0, 2.0, 0.0}).view({2, 3});
+  const auto [u, s, v] = svd(a, true, false);
+  CHECK(show(u) == "[2, 2] 0 0 0 0");
+  CHECK(values(s)[0] == doctest::Approx(3));
+  CHECK(values(s)[1] == doctest::Approx(2));
+  CHECK(show(v) == "[3, 3] 0 0 0 0 0 0 0 0 0");
+  const auto [us, ss, vs] = svd(ones({4, 2, 3}).transpose(1, 2), false, false);
+  CHECK(us.sizes() == IntArrayRef({4, 3, 3}));
+  CHECK(ss.sizes() == IntArrayRef({4, 2}));
+  CHECK(vs.sizes() == IntArrayRef({4, 2, 2}));
 }
 
 TEST_CASE("operations refuse numbers that are just out of range") {

@@ -155,6 +155,7 @@ TEST_CASE("BytePairTokenizer: broken files are refused") {
   CHECK(with_extra("").find("vocab.json") != std::string::npos);
   CHECK(with_extra(", \"zz\": 3}").find("two tokens have the number 3") != std::string::npos);
   CHECK(with_extra(", \"zz\": 99999999999}").find("token 99999999999, expected at most 4194303") != std::string::npos);
+  CHECK(with_extra(", \"zz\": 4194304}").find("token 4194304, expected at most 4194303") != std::string::npos);
   CHECK(with_extra(", \"low\": 700}").find("a token occurs twice") != std::string::npos);
   CHECK(with_extra(", \"\": 700}").find("token 700 is empty") != std::string::npos);
 }
@@ -200,7 +201,11 @@ TEST_CASE("BytePairTokenizer: a file of tiktoken") {
   CHECK(refusal("enp6 -1").find("rank \"-1\"") != std::string::npos);
   CHECK(refusal("enp6 99999999999999").find("rank") != std::string::npos);
   CHECK(refusal("enp6 999999999").find("expected at most 4194303") != std::string::npos);
+  CHECK(refusal("enp6 4194304").find("expected at most 4194303") != std::string::npos);
   CHECK(refusal("enp6").find("expected two words") != std::string::npos);
+  write_file(folder / "c.bpe", "\x1f\x8b\b");
+  CHECK_THROWS_WITH_AS(BytePairTokenizer::from_tiktoken(folder / "c.bpe"), Contains("c.bpe: a gzip file; decompress"),
+                       Error);
   CHECK_THROWS_WITH_AS(BytePairTokenizer::from_tiktoken(folder / "a.bpe", {{"x", 5}}), Contains("number 5"), Error);
 }
 

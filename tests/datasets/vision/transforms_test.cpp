@@ -134,6 +134,39 @@ TEST_CASE("crops") {
   CHECK(functional::pad(image, 2, 9)[1][0][0].item<int64_t>() == 9);
 }
 
+TEST_CASE("sizes, starts and margins of crops are limited, of both sides") {
+  const Tensor image = noise(1, 2, 3);
+  constexpr int64_t far = 1 << 24;
+  CHECK(functional::crop(image, -far, far, {1, 65535}).equal(zeros({1, 1, 65535}, kByte)));
+  CHECK(functional::center_crop(image, {65535, 1}).slice(1, 32766, 32768).equal(image.slice(2, 1, 2)));
+  CHECK(functional::pad(noise(1, 1, 1), 0).sizes() == IntArrayRef({1, 1, 1}));
+  for (const int64_t side : {0, -1, 65536}) {
+    const ImageSize low{side, 1}, narrow{1, side};
+    for (const ImageSize& size : {low, narrow}) {
+      CHECK_THROWS_WITH_AS(functional::crop(image, 0, 0, size), Contains("expected 1 to 65535 per side"), Error);
+      CHECK_THROWS_WITH_AS(functional::center_crop(image, size), Contains("expected 1 to 65535 per side"), Error);
+      CHECK_THROWS_WITH_AS(functional::resize_and_center_crop(image, {4, 4}, size), Contains("center_crop: size"),
+                           Error);
+    }
+  }
+  for (const int64_t start : {far + 1, -far - 1}) {
+    CHECK_THROWS_WITH_AS(functional::crop(image, start, 0, {1, 1}), Contains("crop: starts at row"), Error);
+    CHECK_THROWS_WITH_AS(functional::crop(image, 0, start, {1, 1}), Contains("crop: starts at row"), Error);
+  }
+  CHECK_THROWS_WITH_AS(functional::pad(image, -1), Contains("a margin of -1 pixels"), Error);
+  CHECK_THROWS_WITH_AS(functional::pad(image, 65536), Contains("a margin of 65536 pixels"), Error);
+}
+
+// Turned by a quarter, half and three quarters, clockwise: exact, since centres of pixels are mapped to centres.
+TEST_CASE("affine maps the centres of pixels, so that quarter turns move whole pixels") {
+  const Tensor image = noise(2, 6, 6);
+  CHECK(functional::affine(image, {.angle = 90}).equal(image.flip({1}).transpose(1, 2)));
+  CHECK(functional::affine(image, {.angle = 180}).equal(image.flip({1, 2})));
+  CHECK(functional::affine(image, {.angle = 270}).equal(image.transpose(1, 2).flip({1})));
+  const Tensor from = tensor({1, 2, 2, 3, 3, 4});  // of the pixels 0 to 5, if the image is twice as large
+  CHECK(functional::affine(image, {.scale = 2}).equal(image.index_select(1, from).index_select(2, from)));
+}
+
 TEST_CASE("RandomCrop: every position occurs, also those that need the padding") {
   const Tensor image = arange(1, 5, kLong).to(kByte).view({1, 2, 2});
   std::set<std::vector<int64_t>> seen;
@@ -234,28 +267,34 @@ TEST_CASE("a side of 32767 pixels is the longest that affine takes") {
   }
 }
 
-TEST_CASE("each change of ColorJitter is applied, and at full strength RandAugment makes torchvision's changes") {
+TEST_CASE("ColorJitter applies each change, and RandAugment makes torchvision's at full and at half strength") {
   const Tensor image = noise(3, 8, 331);
   const auto jitter = [](double a, double b, double c, double d) { return ColorJitter(a, b, c, d); };
   for (const ColorJitter& one :
        {jitter(0.5, 0, 0, 0), jitter(0, 0.5, 0, 0), jitter(0, 0, 0.5, 0), jitter(0, 0, 0, 0.5)})
     for (uint64_t seed = 0; seed < 4; ++seed) CHECK(!applied(one, image, seed).equal(image));
   namespace F = functional;
-  std::vector<Tensor> expected{image, F::autocontrast(image), F::equalize(image), F::posterize(image, 4),
-                               F::solarize(image, 0)};
-  for (const double sign : {-1.0, 1.0}) {
-    expected.push_back(F::affine(image, {.translate_x = sign * 150}));
-    expected.push_back(F::affine(image, {.translate_y = sign * 3}));
-    expected.push_back(F::rotate(image, sign * 30));
-    expected.push_back(F::adjust_brightness(image, 1 + sign * 0.9));
-    expected.push_back(F::adjust_contrast(image, 1 + sign * 0.9));
-    expected.push_back(F::adjust_saturation(image, 1 + sign * 0.9));
-    expected.push_back(F::adjust_sharpness(image, 1 + sign * 0.9));
+  for (const double part : {1.0, 0.5}) {
+    std::vector<Tensor> expected{image, F::autocontrast(image), F::equalize(image),
+                                 F::posterize(image, part == 1 ? 4 : 6), F::solarize(image, part == 1 ? 0 : 127.5)};
+    for (const double sign : {-1.0, 1.0}) {
+      const double turn = std::atan(sign * 0.3 * part) * (180 / M_PI), factor = 1 + sign * 0.9 * part;
+      expected.push_back(F::affine(image, {.shear_x = turn, .center = std::pair(0.0, 0.0)}));
+      expected.push_back(F::affine(image, {.shear_y = turn, .center = std::pair(0.0, 0.0)}));
+      expected.push_back(F::affine(image, {.translate_x = sign * 150 * part}));
+      expected.push_back(F::affine(image, {.translate_y = sign * (part == 1 ? 3 : 1)}));
+      expected.push_back(F::rotate(image, sign * 30 * part));
+      expected.push_back(F::adjust_brightness(image, factor));
+      expected.push_back(F::adjust_contrast(image, factor));
+      expected.push_back(F::adjust_saturation(image, factor));
+      expected.push_back(F::adjust_sharpness(image, factor));
+    }
+    std::vector<Tensor> drawn;
+    for (uint64_t seed = 0; seed < 150; ++seed)
+      drawn.push_back(applied(RandAugment(1, part == 1 ? 30 : 15), image, seed));
+    for (std::size_t k = 0; k < expected.size(); ++k)
+      CHECK_MESSAGE(std::any_of(drawn.begin(), drawn.end(), [&](const Tensor& t) { return t.equal(expected[k]); }), k);
   }
-  std::vector<Tensor> drawn;
-  for (uint64_t seed = 0; seed < 150; ++seed) drawn.push_back(applied(RandAugment(1, 30), image, seed));
-  for (std::size_t k = 0; k < expected.size(); ++k)
-    CHECK_MESSAGE(std::any_of(drawn.begin(), drawn.end(), [&](const Tensor& t) { return t.equal(expected[k]); }), k);
   CHECK_THROWS_AS(RandAugment(1, -1), Error);
 }
 

@@ -117,6 +117,17 @@ TEST_CASE("the same bits on any number of threads") {
   });
 }
 
+TEST_CASE("the gradient of more than a million scores of a half type") {
+  for (const ScalarType type : {kHalf, kBFloat16}) {
+    const Tensor x = zeros({1024, 1025}, TensorOptions(type).requires_grad(true));
+    cross_entropy_loss(x, zeros({1024}, kLong), {}, kSum).backward();
+    for (const int64_t row : {0, 1023}) {
+      CHECK(x.grad()[row][0].item<double>() == doctest::Approx(1.0 / 1025 - 1).epsilon(0.005));
+      CHECK(x.grad()[row][1024].item<double>() == doctest::Approx(1.0 / 1025).epsilon(4e-6));
+    }
+  }
+}
+
 TEST_CASE("invalid arguments throw") {
   const Tensor x = ones({2, 3});
   CHECK_THROWS_WITH_AS(cross_entropy_loss(x, full({2}, 3)),
