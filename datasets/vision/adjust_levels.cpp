@@ -66,9 +66,9 @@ Tensor solarize(const Tensor& image, double threshold) {
 
 Tensor autocontrast(const Tensor& image) {
   return mapped(bytes_of(image, "autocontrast"), [](const Counts& counts) {
-    int low = 0, high = 255;
-    while (low < 255 && counts[static_cast<std::size_t>(low)] == 0) ++low;
-    while (high > 0 && counts[static_cast<std::size_t>(high)] == 0) --high;
+    int low = 0, high = 255;  // an image has pixels, so that both loops end
+    while (counts[static_cast<std::size_t>(low)] == 0) ++low;
+    while (counts[static_cast<std::size_t>(high)] == 0) --high;
     if (high <= low) return each_level([](int level) { return level; });
     const double scale = 255.0 / (high - low), offset = -low * scale;
     return each_level([&](int level) { return std::clamp(static_cast<int>(level * scale + offset), 0, 255); });
