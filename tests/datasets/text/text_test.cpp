@@ -27,7 +27,9 @@ Words words_of(std::string_view text) {
 
 std::string utf8(uint32_t code) {
   if (code < 0x80) return std::string(1, static_cast<char>(code));
-  return {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 0x3F))};
+  const auto part = [&](int shift) { return static_cast<char>(0x80 | (code >> shift & 0x3F)); };
+  if (code < 0x800) return {static_cast<char>(0xC0 | code >> 6), part(0)};
+  return {static_cast<char>(0xE0 | code >> 12), part(6), part(0)};
 }
 
 // A vocabulary of all bytes and a few merges, as GPT-2's two files.
@@ -96,6 +98,22 @@ TEST_CASE("words are split as by GPT-2") {
   CHECK(words_of("a\u3000\u00a0b") == Words{"a", "\u3000", "\u00a0", "b"});
   CHECK(words_of("a\xff\xc3 \xe2\x82"
                  "b") == Words{"a", "\xff\xc3", " \xe2\x82", "b"});
+}
+
+// The last space of several before a word is a part of its own, as \s+(?!\S) leaves it, which no other sign is.
+TEST_CASE("the spaces are those of Unicode") {
+  for (const uint32_t code : {0x9, 0xA, 0xB, 0xC, 0xD, 0x85, 0xA0, 0x1680, 0x2000, 0x2001, 0x2005, 0x2009, 0x200A,
+                              0x2028, 0x2029, 0x202F, 0x205F, 0x3000}) {
+    CAPTURE(code);
+    const std::string space = utf8(code);
+    CHECK(words_of("a" + space + space + "b") == Words{"a", space, space, "b"});
+  }
+  for (const uint32_t code : {0x8, 0xE, 0x1F, 0x7F, 0x84, 0x86, 0x9F, 0xA1, 0x1FFF, 0x200B, 0x2027, 0x202A, 0x202E,
+                              0x2030, 0x205E, 0x2060, 0x3001, 0xFEFF}) {
+    CAPTURE(code);
+    const std::string other = utf8(code);
+    CHECK(words_of("a" + other + other + "b") == Words{"a", other + other, "b"});
+  }
 }
 
 TEST_CASE("BytePairTokenizer merges by rank") {

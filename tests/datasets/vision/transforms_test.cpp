@@ -134,6 +134,34 @@ TEST_CASE("crops") {
   CHECK(functional::pad(image, 2, 9)[1][0][0].item<int64_t>() == 9);
 }
 
+TEST_CASE("a part inside an image is a view, and one that touches it at a side or a corner is black") {
+  const Tensor image = noise(1, 4, 5);
+  for (const int64_t top : {0, 2})
+    for (const int64_t left : {0, 3})
+      CHECK(functional::crop(image, top, left, {2, 2}).data_ptr<uint8_t>() ==
+            image.data_ptr<uint8_t>() + top * 5 + left);
+  for (const auto& at : {std::pair{4, 0}, {-2, 0}, {0, 5}, {0, -2}, {4, 5}, {-2, -2}, {-2, 5}, {4, -2}})
+    CHECK(functional::crop(image, at.first, at.second, {2, 2}).equal(zeros({1, 2, 2}, kByte)));
+  const Tensor corner = functional::crop(image, -1, 4, {2, 2});
+  CHECK(corner[0][1][0].equal(image[0][0][4]));
+  CHECK(corner.to(kLong).sum().equal(image[0][0][4].to(kLong)));
+}
+
+// The mean of 3 x 3 pixels, in which the middle one counts five times.
+TEST_CASE("sharpness of 0 smooths: flat images stay flat, and a point is spread") {
+  for (const int64_t level : {0, 1, 128, 201, 255}) {
+    const Tensor flat = full({3, 4, 5}, level, kByte);
+    CHECK(functional::adjust_sharpness(flat, 0).equal(flat));
+  }
+  Tensor point = zeros({1, 5, 5}, kByte);
+  point[0][2][2].fill_(130);
+  Tensor spread = zeros({1, 5, 5}, kByte);
+  spread.slice(1, 1, 4).slice(2, 1, 4).fill_(10);
+  spread[0][2][2].fill_(50);
+  CHECK(functional::adjust_sharpness(point, 0).equal(spread));
+  CHECK(functional::adjust_sharpness(point, 1).equal(point));
+}
+
 TEST_CASE("sizes, starts and margins of crops are limited, of both sides") {
   const Tensor image = noise(1, 2, 3);
   constexpr int64_t far = 1 << 24;
