@@ -233,6 +233,10 @@ TEST_CASE("CIFAR: broken files are refused") {
   CHECK(refusal([](const TempFolder& f) {
           write_file(f / "data_batch_5.bin", "");
         }).find("data_batch_5.bin: 0 bytes") != std::string::npos);
+  for (const char* file : {"data_batch_1.bin", "data_batch_5.bin", "batches.meta.txt"})
+    CHECK(refusal([&](const TempFolder& f) {
+            write_file(f / file, "\x1f\x8b\b");
+          }).find(std::string(file) + ": expected a plain file") != std::string::npos);
   CHECK(refusal([](const TempFolder& f) {
           write_file(f / "data_batch_2.bin", cifar_file(12, 11, 0, false));
         }).find("data_batch_2.bin: example 10 has label 10, expected at most 9") != std::string::npos);

@@ -335,6 +335,20 @@ TEST_CASE("ColorJitter draws factors and orders") {
     sums.insert(out.to(kLong).sum().item<int64_t>());
   }
   CHECK(sums.size() > 15);
+  // A factor is drawn from 0 or 1 - amount to 1 + amount: it turns the level 100 into 100 times the factor.
+  for (const double amount : {0.25, 0.5, 1.0, 1.5}) {
+    int64_t least = 255, most = 0;
+    for (uint64_t seed = 0; seed < 100; ++seed) {
+      const auto level = applied(ColorJitter(amount), full({3, 1, 1}, 100, kByte), seed)[0][0][0].item<int64_t>();
+      least = std::min(least, level);
+      most = std::max(most, level);
+    }
+    const double low = std::max(0.0, 100 - 100 * amount), high = 100 + 100 * amount;
+    CHECK(static_cast<double>(least) >= std::floor(low));
+    CHECK(static_cast<double>(least) < low + 0.1 * (high - low));
+    CHECK(static_cast<double>(most) <= high);
+    CHECK(static_cast<double>(most) > high - 0.1 * (high - low));
+  }
   CHECK(applied(ColorJitter(), image, 1).equal(image));
   CHECK_THROWS_WITH_AS(ColorJitter(0, 0, 0, 0.6), Contains("hue 0.6"), Error);
   CHECK_THROWS_AS(ColorJitter(-1), Error);
