@@ -5,6 +5,7 @@
 #include <random>
 
 #include "tandem/autograd/grad_mode.h"
+#include "tandem/autograd/ops/index/scatter_reduce.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/threads/parallel_for.h"

@@ -9,6 +9,7 @@
 #include "tandem/autograd/ops/linalg/linalg.h"
 #include "tandem/autograd/ops/linalg/matrix_functions.h"
 #include "tandem/autograd/ops/pointwise/arithmetic.h"
+#include "tandem/autograd/ops/view/cat.h"
 #include "tandem/autograd/ops/view/view.h"
 #include "tandem/core/threads/parallel_for.h"
 #include "tandem/tests/ops/op_testing.h"
