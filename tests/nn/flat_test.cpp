@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "tandem/autograd/ops/factories/factories.h"
+#include "tandem/autograd/ops/random/random.h"
 #include "tandem/nn/layers/linear.h"
 #include "tandem/nn/optim/sgd.h"
 #include "tandem/nn/sequential.h"

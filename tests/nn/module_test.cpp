@@ -10,6 +10,7 @@
 
 #include "tandem/autograd/ops/factories/factories.h"
 #include "tandem/autograd/ops/pointwise/unary.h"
+#include "tandem/nn/layers/activation.h"
 #include "tandem/nn/layers/linear.h"
 #include "tandem/nn/module_dict.h"
 #include "tandem/nn/module_list.h"
