@@ -6,6 +6,10 @@
 #include <cmath>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "tandem/cli/options.h"
 #include "tandem/cli/train/evaluate.h"
@@ -27,6 +31,12 @@ std::string complaint_about(const std::function<void(Recipe&)>& change) {
   return error_of([&] { check_recipe(recipe); });
 }
 
+// Cases: a value, and the message that refuses it, or "".
+template <class T>
+void check_limits(T Recipe::*field, const std::vector<std::pair<std::type_identity_t<T>, std::string>>& cases) {
+  for (const auto& each : cases) CHECK(complaint_about([&](Recipe& r) { r.*field = each.first; }) == each.second);
+}
+
 std::string made(const Trained& trained, const RecipeOptions& options = {}) {
   return describe(make_recipe(trained, options, "best"));
 }
@@ -34,46 +44,34 @@ std::string made(const Trained& trained, const RecipeOptions& options = {}) {
 }  // namespace
 
 TEST_CASE("every number of a recipe has limits, which belong to it") {
-  struct Case {
-    double value;
-    std::string message;  // "": accepted
-  };
-  const auto check_cases = [](double Recipe::*field, const std::vector<Case>& cases) {
-    for (const auto& [value, message] : cases)
-      CHECK(complaint_about([&, field, value = value](Recipe& r) { r.*field = value; }) == message);
-  };
-  const auto check_counts = [](int64_t Recipe::*field, const std::vector<std::pair<int64_t, std::string>>& cases) {
-    for (const auto& [value, message] : cases)
-      CHECK(complaint_about([&, field, value = value](Recipe& r) { r.*field = value; }) == message);
-  };
-  check_counts(&Recipe::batch_size, {{0, "--batch-size 0: expected 1 to 1000000000"},
+  check_limits(&Recipe::batch_size, {{0, "--batch-size 0: expected 1 to 1000000000"},
                                      {1, ""},
                                      {1'000'000'000, ""},
                                      {1'000'000'001, "--batch-size 1000000001: expected 1 to 1000000000"}});
-  check_counts(&Recipe::accumulate, {{0, "--accumulate 0: expected 1 to 1000000"},
+  check_limits(&Recipe::accumulate, {{0, "--accumulate 0: expected 1 to 1000000"},
                                      {1, ""},
                                      {1'000'000, ""},
                                      {1'000'001, "--accumulate 1000001: expected 1 to 1000000"}});
-  check_counts(&Recipe::patience, {{-1, "--patience -1: expected 0 or more"},
+  check_limits(&Recipe::patience, {{-1, "--patience -1: expected 0 or more"},
                                    {0, ""},
                                    {1'000'000'000, ""},
                                    {1'000'000'001, "--patience 1000000001: expected 0 or more"}});
   const std::string rate = ": expected a number above 0, at most 1000000",
                     below = ": expected a number from 0 to below 1";
-  check_cases(&Recipe::lr,
-              {{0, "--lr 0" + rate}, {-1, "--lr -1" + rate}, {1e-9, ""}, {1e6, ""}, {2e6, "--lr 2000000" + rate}});
-  check_cases(&Recipe::momentum, {{-0.5, "--momentum -0.5" + below}, {0, ""}, {0.5, ""}, {1, "--momentum 1" + below}});
-  check_cases(&Recipe::weight_decay, {{-1, "--weight-decay -1: expected 0 or more"}, {0, ""}, {1e6, ""}});
+  check_limits(&Recipe::lr,
+               {{0, "--lr 0" + rate}, {-1, "--lr -1" + rate}, {1e-9, ""}, {1e6, ""}, {2e6, "--lr 2000000" + rate}});
+  check_limits(&Recipe::momentum, {{-0.5, "--momentum -0.5" + below}, {0, ""}, {0.5, ""}, {1, "--momentum 1" + below}});
+  check_limits(&Recipe::weight_decay, {{-1, "--weight-decay -1: expected 0 or more"}, {0, ""}, {1e6, ""}});
   CHECK(!complaint_about([](Recipe& r) { r.weight_decay = 2e6; }).empty());
-  check_cases(&Recipe::label_smoothing,
-              {{-0.5, "--label-smoothing -0.5" + below}, {0, ""}, {0.5, ""}, {1, "--label-smoothing 1" + below}});
-  check_cases(&Recipe::clip, {{-1, "--clip -1: expected 0 or more"}, {0, ""}, {1e9, ""}});
+  check_limits(&Recipe::label_smoothing,
+               {{-0.5, "--label-smoothing -0.5" + below}, {0, ""}, {0.5, ""}, {1, "--label-smoothing 1" + below}});
+  check_limits(&Recipe::clip, {{-1, "--clip -1: expected 0 or more"}, {0, ""}, {1e9, ""}});
   CHECK(!complaint_about([](Recipe& r) { r.clip = 2e9; }).empty());
-  check_cases(&Recipe::ema, {{-0.5, "--ema -0.5" + below}, {0, ""}, {0.5, ""}, {1, "--ema 1" + below}});
-  check_cases(&Recipe::warmup, {{-0.5, "--warmup -0.5: expected a share of all steps, from 0 to below 1"},
-                                {0, ""},
-                                {0.5, ""},
-                                {1, "--warmup 1: expected a share of all steps, from 0 to below 1"}});
+  check_limits(&Recipe::ema, {{-0.5, "--ema -0.5" + below}, {0, ""}, {0.5, ""}, {1, "--ema 1" + below}});
+  check_limits(&Recipe::warmup, {{-0.5, "--warmup -0.5: expected a share of all steps, from 0 to below 1"},
+                                 {0, ""},
+                                 {0.5, ""},
+                                 {1, "--warmup 1: expected a share of all steps, from 0 to below 1"}});
   CHECK(complaint_about([](Recipe& r) {
           r.optimizer = "adamw";
           r.momentum = 0.9;
